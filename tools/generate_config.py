@@ -40,6 +40,11 @@ _EXAMPLES: Final = {
     "srmp_ca": '"partners.pem"',
     "srmp_proxy": '"http://proxy.example:3128"',
     "srmp_destinations": '{ "bank.example" = { proxy = "none", posts_max = 1 } }',
+    "srmp_redirect_outgoing": '{ "http://*" = "https://gateway.example" }',
+    "srmp_redirect_except": '["http://shop02*"]',
+    "srmp_redirect_incoming": '{ "https://mq.shop.example/msmq/orders*" ='
+    ' "http://shop01:8080/msmq/private$/orders" }',
+    "srmp_receipt_urls": '{ "https://*" = "https://mq.shop.example/msmq/private$/order_queue$" }',
     "rpc_keytab": '"mq1.keytab"',
     "srmp_signing_key": '"signing.key"',
     "srmp_senders": '{ "2f9c41d7-6a0e-4b58-9d13-7c5e8fa02b64" = "supplier.pem" }',

@@ -81,6 +81,13 @@ class Config:
     srmp_proxy: str | None = None
     srmp_posts_max: int = 64
     srmp_destinations: Mapping[str, HttpDestination] = field(default_factory=dict)
+    srmp_redirect_outgoing: Mapping[str, str] = field(default_factory=dict)
+    srmp_redirect_except: tuple[str, ...] = ()
+    srmp_redirect_incoming: Mapping[str, str] = field(default_factory=dict)
+    srmp_receipt_urls: Mapping[str, str] = field(default_factory=dict)
+    srmp_retry_after: int = 20
+    srmp_resend_after: tuple[int, ...] = (30, 30, 30, 300, 300, 300, 1800, 1800, 1800, 21600)
+    srmp_disconnect_after: int = 300
     srmp_signing_key: Path | None = None
     srmp_senders: Mapping[str, Path] = field(default_factory=dict)
     multicast: Literal["off", "raw", "udp"] = "off"

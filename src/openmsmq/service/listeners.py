@@ -147,6 +147,8 @@ class StandardListeners:
         if config.srmp_port is None:
             return {}
         from openmsmq.service.signatures import load_signatures
+        from openmsmq.transports.srmp.delivery import SrmpTiming
+        from openmsmq.transports.srmp.redirection import Redirections
         from openmsmq.transports.srmp.service import SrmpService
 
         self._srmp = SrmpService(
@@ -158,6 +160,15 @@ class StandardListeners:
             url=config.srmp_url or "",
             tls=self._srmp_tls,
             settings=self._srmp_settings(config),
+            redirections=Redirections(
+                tuple(config.srmp_redirect_outgoing.items()),
+                config.srmp_redirect_except,
+                tuple(config.srmp_redirect_incoming.items()),
+                tuple(config.srmp_receipt_urls.items()),
+            ),
+            timing=SrmpTiming(
+                config.srmp_retry_after, config.srmp_disconnect_after, config.srmp_resend_after
+            ),
             signatures=load_signatures(config),
         )
         return {"srmp": self._srmp}

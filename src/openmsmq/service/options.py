@@ -13,6 +13,7 @@ from openmsmq.service.values import (
     read_computer,
     read_computers,
     read_destinations,
+    read_exceptions,
     read_identity,
     read_ipv4,
     read_managers,
@@ -21,6 +22,9 @@ from openmsmq.service.values import (
     read_path,
     read_peers,
     read_proxy,
+    read_queue_redirections,
+    read_redirections,
+    read_schedule,
     read_senders,
     read_text,
 )
@@ -311,6 +315,46 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "srmp.destinations",
         read_destinations,
         "Other settings for some destinations, by host or host:port: proxy, ca, posts_max.",
+    ),
+    "srmp_redirect_outgoing": Option(
+        "srmp.redirect_outgoing",
+        read_redirections,
+        "Hosts that get messages for others, by the URL of the destination, which may end with *;"
+        " the first that fits counts. Such a host has to pass the messages on.",
+    ),
+    "srmp_redirect_except": Option(
+        "srmp.redirect_except",
+        read_exceptions,
+        "Destinations whose messages go straight there all the same, by URL; * at the end is any"
+        " rest.",
+    ),
+    "srmp_redirect_incoming": Option(
+        "srmp.redirect_incoming",
+        read_queue_redirections,
+        "Queues of this manager that get messages for others of its URLs, which may end with *.",
+    ),
+    "srmp_receipt_urls": Option(
+        "srmp.receipt_urls",
+        read_queue_redirections,
+        "Where receipts for transactional messages are to be sent, by the URL of the destination,"
+        " which may end with *: the order queue of this manager as that computer reaches it, if not"
+        " by srmp.url.",
+    ),
+    "srmp_retry_after": Option(
+        "srmp.retry_after",
+        whole(1, 86_400),
+        "Seconds between attempts to reach a host that does not answer, at most.",
+    ),
+    "srmp_resend_after": Option(
+        "srmp.resend_after",
+        read_schedule,
+        "Seconds until transactional messages without a receipt are posted again: the first time,"
+        " the second time and so on; the last number counts from then on.",
+    ),
+    "srmp_disconnect_after": Option(
+        "srmp.disconnect_after",
+        whole(1, 86_400),
+        "Seconds after which a connection that is not used is closed.",
     ),
     "srmp_signing_key": Option(
         "srmp.signing_key",

@@ -10,10 +10,11 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import Identity
-from openmsmq.errors import MQError
+from openmsmq.errors import Malformed, MQError
 from openmsmq.limits import U16_MAX
 from openmsmq.names.parts import host_key
 from openmsmq.names.path import parse_path_name
+from openmsmq.soap.addresses import queue_at
 from openmsmq.toml import TEXT_SCHEMA, read_flag, table_schema, value, whole
 
 OFF: Final = "off"
@@ -25,6 +26,8 @@ _ADDRESS: Final = re.compile(
 _ADDRESS_SCHEMA: Final = {**TEXT_SCHEMA, "description": "HOST or HOST:PORT"}
 _PROXY_SCHEMA: Final = {**TEXT_SCHEMA, "description": "http://HOST:PORT, or none"}
 _POSTS: Final = whole(1, 1000)
+_WAIT: Final = whole(1, 1_000_000)
+_URL: Final = re.compile("https?://", re.IGNORECASE)
 _PEER_SCHEMA: Final = table_schema(
     {
         "address": _ADDRESS_SCHEMA,
@@ -223,6 +226,60 @@ def _manager(given: object) -> RemoteManagerEntry:
         raise ValueError("a manager needs user and password_file, or level = 'none'")
     user, path = read_text(given["user"]), read_path(given["password_file"])
     return RemoteManagerEntry(user, path, address, level)
+
+
+@value({"type": "object", "additionalProperties": TEXT_SCHEMA})
+def read_redirections(given: object) -> dict[str, str]:
+    """URLs that count instead of others, which may end with an asterisk."""
+    if isinstance(given, dict):
+        return {_read_rule(rule): _read_url(to) for rule, to in given.items()}
+    raise ValueError("a table of URLs and those that replace them is needed")
+
+
+@value({"type": "object", "additionalProperties": TEXT_SCHEMA})
+def read_queue_redirections(given: object) -> dict[str, str]:
+    """The same, where each leads to a queue."""
+    found = read_redirections(given)
+    for to in found.values():
+        try:
+            queue_at(to, "")
+        except Malformed as error:
+            raise ValueError(f"{to}: the URL of a queue is needed; {error.reason}") from None
+    return found
+
+
+@value({"type": "array", "items": TEXT_SCHEMA})
+def read_exceptions(given: object) -> tuple[str, ...]:
+    """URLs, which may end with an asterisk."""
+    if isinstance(given, list | tuple):
+        return tuple(map(_read_rule, given))
+    raise ValueError("a list of URLs is needed")
+
+
+def _read_rule(given: object) -> str:
+    text = read_text(given)
+    found = _URL.match(text)
+    has_host = found is not None and len(text) > found.end()
+    if text == "*" or (has_host and "*" not in text[:-1]):
+        return text
+    raise ValueError(f"{text}: a URL is needed, and maybe * at its end, or * alone")
+
+
+def _read_url(given: object) -> str:
+    text = read_text(given)
+    found = _URL.match(text)
+    if found is None or "*" in text:
+        raise ValueError(f"{text}: http:// or https:// with a host is needed")
+    split_address(text[found.end() :].partition("/")[0], 1)
+    return text
+
+
+@value({"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "maxItems": 10})
+def read_schedule(given: object) -> tuple[int, ...]:
+    """Up to ten numbers of seconds."""
+    if isinstance(given, list | tuple) and 1 <= len(given) <= 10:
+        return tuple(map(_WAIT, given))
+    raise ValueError("a list of one to ten numbers of seconds is needed")
 
 
 @value({"type": "object", "additionalProperties": {"type": "string"}})

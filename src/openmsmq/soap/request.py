@@ -43,5 +43,9 @@ class Request:
 
 def request_to(url: str, content_type: str, content: bytes) -> Request:
     """The request that posts `content` to a queue."""
-    host = url.partition("://")[2].replace("\\", "/").partition("/")[0]
-    return Request(request_target(url), host, content_type, content)
+    return Request(request_target(url), host_of(url), content_type, content)
+
+
+def host_of(url: str) -> str:
+    """The host of a URL, with its port if there is one."""
+    return url.partition("://")[2].replace("\\", "/").partition("/")[0]

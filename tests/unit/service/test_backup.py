@@ -43,6 +43,11 @@ def started(directory: Path, **given: Any) -> Config:
             "bank.example:443": HttpDestination("none", Path("bank.pem"), 1),
             "shop": HttpDestination(posts_max=2),
         },
+        srmp_redirect_outgoing={"http://*": "https://gate"},
+        srmp_redirect_except=("http://bank*",),
+        srmp_redirect_incoming={"http://a/msmq/*": "http://a/msmq/private$/b"},
+        srmp_receipt_urls={"*": "https://gate/msmq/private$/order_queue$"},
+        srmp_resend_after=(10, 100),
         srmp_senders={str(UUID(int=7)): Path("supplier.pem")},
         identity=Identity.PINNED,
         app_port=None,
@@ -89,6 +94,7 @@ def test_rights_of_certificates_are_written_as_they_are_read(tmp_path: Path) -> 
 
 
 def test_a_configuration_is_written_as_it_is_read(tmp_path: Path) -> None:
+    """SRMP-288: redirections, too."""
     config = started(tmp_path, name="shop01", idle_transaction_limit=60)
     (tmp_path / "file.toml").write_text(config_text(config), encoding="utf-8")
     assert load_config(tmp_path / "file.toml", {"data": tmp_path}) == config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -17,12 +18,16 @@ from openmsmq.service.values import (
     RemoteManagerEntry,
     read_computers,
     read_destinations,
+    read_exceptions,
     read_identity,
     read_managers,
     read_origin,
     read_path,
     read_peers,
     read_proxy,
+    read_queue_redirections,
+    read_redirections,
+    read_schedule,
     read_text,
     split_address,
 )
@@ -132,6 +137,41 @@ def test_settings_of_http_destinations_are_read() -> None:
     found = read_destinations({"Bank:443": {"proxy": "http://p:3128", "ca": "x.pem"}, "b": {}})
     expected = HttpDestination("http://p:3128", Path("x.pem"), None)
     assert found == {"bank:443": expected, "b": HttpDestination()}
+
+
+def test_redirections_are_read() -> None:
+    rules = {"http://*": "https://gate:8443", "*": "http://other/x"}
+    assert read_redirections(rules) == rules
+    assert list(read_redirections(rules)) == list(rules)
+    queues = {"http://me/msmq/in*": "http://me/msmq/private$/orders"}
+    assert read_queue_redirections(queues) == queues
+    assert read_exceptions(["http://a/msmq/q", "https://b*"]) == ("http://a/msmq/q", "https://b*")
+    assert read_schedule([30, 300]) == (30, 300)
+
+
+@pytest.mark.parametrize(
+    ("read", "given"),
+    [
+        (read_redirections, ["http://a"]),
+        (read_redirections, {"a": "http://b"}),
+        (read_redirections, {"http://a*b": "http://b"}),
+        (read_redirections, {"http://a": "b"}),
+        (read_redirections, {"http://a": "http://b:0"}),
+        (read_redirections, {"http://a": "http://b*"}),
+        (read_queue_redirections, {"http://a": "http://b"}),
+        (read_exceptions, "http://a"),
+        (read_exceptions, ["a"]),
+        (read_schedule, []),
+        (read_schedule, [0]),
+        (read_schedule, [1] * 11),
+        (read_schedule, 30),
+    ],
+)
+def test_what_are_no_redirections_or_schedules_is_refused(
+    read: Callable[[object], object], given: object
+) -> None:
+    with pytest.raises(ValueError, match=r"needed|port"):
+        read(given)
 
 
 @pytest.mark.parametrize(

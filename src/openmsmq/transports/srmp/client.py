@@ -61,6 +61,7 @@ class SrmpClient:
         settings: ClientSettings | None = None,
         *,
         answer_s: float = ANSWER_S,
+        keep_alive_s: float = KEEP_ALIVE_S,
         connections_per_host: int = CLIENT_CONNECTIONS_PER_HOST_MAX,
     ) -> None:
         """A client is made inside of an event loop."""
@@ -68,7 +69,7 @@ class SrmpClient:
         self._connector = aiohttp.TCPConnector(
             limit=CLIENT_CONNECTIONS_MAX,
             limit_per_host=connections_per_host,
-            keepalive_timeout=KEEP_ALIVE_S,
+            keepalive_timeout=keep_alive_s,
         )
         self._session = aiohttp.ClientSession(
             connector=self._connector,

@@ -131,11 +131,13 @@ def read_post(
     senders: Senders | None = None,
     certificate: bytes = b"",
     destination: FormatName | None = None,
+    redirect: Callable[[str], FormatName | None] = lambda to: None,
 ) -> SrmpPost:
     """The message in a request; `Malformed` is answered with 400 ([MC-MQSRM] 3.1.5.1.2).
 
     `arrived` counts seconds since 1970; `certificate` is the one that the client proved in TLS;
-    `destination` is the queue here, where the address is that of a group.
+    `destination` is the queue here, where the address is that of a group; `redirect` may name
+    another queue than the one at the address ([MC-MQSRM] 3.1.5.1.3).
     """
     parts = split_content(content_type, content)
     message = read_message(parts)
@@ -148,7 +150,7 @@ def read_post(
         message = replace(message, signed_with=signed_with)
     return SrmpPost(
         kind,
-        to_packet(message, arrived=arrived, destination=destination),
+        to_packet(message, arrived=arrived, destination=destination or redirect(envelope.path.to)),
         to=envelope.path.to,
         position=position_of(envelope),
         bad_signature=fault,

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from openmsmq.clock import Clock
 from openmsmq.errors import Malformed
+from openmsmq.names.base import FormatName
 from openmsmq.runtime.http import HttpListener
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.srmp.exchange import (
@@ -66,15 +67,18 @@ class SrmpListener(HttpListener):
         port: int = 0,
         tls: SSLContext | None = None,
         senders: Senders | None = None,
+        redirect: Callable[[str], FormatName | None] = lambda to: None,
         connections_max: int = CONNECTIONS_MAX,
         buffer_size_max: int = BUFFER_SIZE_MAX,
         read_s: float = READ_S,
     ) -> None:
         """`take` says what became of a message, when that is on disk.
 
-        `senders` has the certificates that signatures are checked with.
+        `senders` has the certificates that signatures are checked with; `redirect` may name
+        another queue than the one at an address.
         """
         self.senders = senders
+        self._redirect = redirect
         self._take = take
         self._clock = clock
         self._buffer_size_max = buffer_size_max
@@ -173,6 +177,7 @@ class SrmpListener(HttpListener):
                 arrived=now,
                 senders=self.senders,
                 certificate=source.certificate,
+                redirect=self._redirect,
             )
         except Malformed as error:
             self.refused(outcome_word(SrmpOutcome.MALFORMED))

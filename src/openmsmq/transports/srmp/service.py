@@ -11,16 +11,21 @@ from yarl import URL
 
 from openmsmq.clock import Clock
 from openmsmq.engine.manager import QueueManager
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
 from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.soap.addresses import destination_at
 from openmsmq.soap.request import Request
 from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.client import ClientSettings, SrmpClient
+from openmsmq.transports.srmp.delivery import SrmpTiming
 from openmsmq.transports.srmp.exchange import PostResult, PostSource, Senders, SrmpOutcome, SrmpPost
 from openmsmq.transports.srmp.listener import SrmpListener
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.reception import SrmpReception
+from openmsmq.transports.srmp.redirection import Redirections
 from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.transports.timer import Timer
 
@@ -50,8 +55,12 @@ class SrmpService:
         tls: SSLContext | None = None,
         settings: ClientSettings | None = None,
         signatures: Signatures | None = None,
+        redirections: Redirections | None = None,
+        timing: SrmpTiming | None = None,
     ) -> None:
         """`url` is where others reach the listener, without path; `tls` makes it one for HTTPS."""
+        self._redirections = redirections or Redirections()
+        self._timing = timing or SrmpTiming()
         self._signatures = signatures or Signatures()
         self._settings = settings or ClientSettings()
         self._local = local
@@ -60,7 +69,13 @@ class SrmpService:
         self._url = url
         self._scheme = "http" if tls is None else "https"
         self.listener = SrmpListener(
-            self.take, clock, host=host, port=port, tls=tls, senders=self._signatures.senders
+            self.take,
+            clock,
+            host=host,
+            port=port,
+            tls=tls,
+            senders=self._signatures.senders,
+            redirect=self._redirected,
         )
         self._client: SrmpClient | None = None
         self._posting: set[asyncio.Task[None]] = set()
@@ -72,7 +87,7 @@ class SrmpService:
 
     async def start(self) -> tuple[str, int]:
         """Listen, then send; where the listener is."""
-        self._client = SrmpClient(self._settings)
+        self._client = SrmpClient(self._settings, keep_alive_s=self._timing.clean_up)
         address = await self.listener.start()
         self._driver.call(lambda: self.begin(*address))
         return address
@@ -96,6 +111,8 @@ class SrmpService:
             receipts_to=url + ORDER_QUEUE,
             posts_max=lambda host: self._settings.of(host).posts_max,
             signer=self._signatures.signer,
+            redirections=self._redirections,
+            timing=self._timing,
         )
         self.transport.received = self.listener.counts
         received = self.transport.received_receipts
@@ -131,6 +148,15 @@ class SrmpService:
 
         self._driver.call(lambda: reception.take(post, source, done))
         return await outcome
+
+    def _redirected(self, to: str) -> FormatName | None:
+        """Another queue for a message to an address of this manager ([MC-MQSRM] 3.1.5.1.3)."""
+        if not self._redirections.incoming:
+            return None
+        name = destination_at(to)
+        if not isinstance(name, DirectName) or self._local.resolver.local(name) is None:
+            return None
+        return self._redirections.destination(name)
 
     # What the transport needs
 

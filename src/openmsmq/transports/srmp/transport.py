@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import ceil
 from typing import Final
 from uuid import UUID
@@ -29,6 +30,7 @@ from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
+from openmsmq.soap.addresses import address_of
 from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.delivery import RETRY_FIRST_S, Delivery, Fate, SrmpTiming, Todo
 from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for, verdict_of
@@ -39,6 +41,7 @@ from openmsmq.transports.srmp.limits import (
     TAKEN_SIZE_MAX,
 )
 from openmsmq.transports.srmp.received_receipts import ReceivedReceipts
+from openmsmq.transports.srmp.redirection import Redirections
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
@@ -81,12 +84,14 @@ class SrmpTransport:
         posts_max: Callable[[str], int] = lambda host: POSTS_MAX,
         timing: SrmpTiming | None = None,
         signer: Signer | None = None,
+        redirections: Redirections | None = None,
     ) -> None:
         """`receipts_to` is the URL at which this manager takes stream receipts.
 
         `posts_max` says how many messages of a queue are posted to a host at a time; `signer` signs
-        them.
+        them; `redirections` say where they go instead of where they are for.
         """
+        self._redirections = redirections or Redirections()
         self._signer = signer
         self._core = core
         self._dispatcher = dispatcher
@@ -236,20 +241,24 @@ class SrmpTransport:
         """Send User Message ([MC-MQSRM] 3.1.7.2); one that has no envelope is given up."""
         view = PacketView(entry.packet)
         is_stream = sequence is not None
+        redirections, url = self._redirections, _address(view)
         try:
             request = request_for(
                 view,
                 manager=self._core.identity,
-                receipts_to=self._receipts_to,
+                receipts_to=redirections.receipts_to(url, self._receipts_to),
                 signer=self._signer,
             )
         except MQError as error:
             route.last_error = str(error)
             self._give_up(route, entry, is_stream=is_stream)
             return
+        is_secure = url.lower().startswith("https:")
+        if (redirected := redirections.next_hop(url)) is not None:
+            host, is_secure = redirected
+            request = replace(request, host=host)
         route.host = request.host
         route.delivery.posted(self._clock.elapsed(), is_stream=is_stream)
-        is_secure = str(view.destination).upper().startswith("DIRECT=HTTPS:")
 
         def done(result: PostResult) -> None:
             self._answered(route, entry, sequence, result)
@@ -388,3 +397,10 @@ class SrmpTransport:
         if route.timer is not None:
             route.timer.cancel()
             route.timer = None
+
+
+def _address(view: PacketView) -> str:
+    """The URL that a message is for."""
+    destination = view.destination
+    assert destination is not None, "a message of an outgoing queue is for somebody"
+    return address_of(destination)

@@ -20,6 +20,7 @@ from openmsmq.soap.packets import SoapMessage, read_message
 from openmsmq.soap.request import Request
 from openmsmq.transports.srmp.exchange import PostResult
 from openmsmq.transports.srmp.limits import POSTS_MAX
+from openmsmq.transports.srmp.redirection import Redirections
 from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
@@ -65,7 +66,7 @@ class FakePoster:
 class Site:
     """A manager that sends over HTTP."""
 
-    def __init__(self) -> None:
+    def __init__(self, redirections: Redirections | None = None) -> None:
         self.world = World()
         self.clock = HandClock()
         self.dispatcher = Dispatcher(self.world.core)
@@ -78,6 +79,7 @@ class Site:
             self.clock,
             self.poster,
             receipts_to="http://here/msmq/private$/order_queue$",
+            redirections=redirections,
         )
 
     def queue(self, url: str = URL) -> ManagedQueue:
@@ -176,6 +178,33 @@ def test_https_addresses_are_posted_to_over_tls() -> None:
     site = Site()
     site.send("1", url="HTTPS://there/msmq/q")
     assert site.poster.requests[0][2]
+
+
+def test_a_message_goes_to_the_host_that_it_is_redirected_to() -> None:
+    """SRMP-012, SRMP-294, SRMP-295: what it says of its destination stays."""
+    site = Site(Redirections((("http://there/*", "https://gate"),), ("http://there/msmq/x",)))
+    site.send("1", url="HTTP://there/msmq/q")
+    request, _, is_secure = site.poster.requests[0]
+    assert (request.host, request.target, is_secure) == ("gate", "/msmq/q", True)
+    assert site.transport.route(site.queue("HTTP://there/msmq/q")).next_hop == "gate"
+    assert site.answer(200).envelope.path.to == "HTTP://there/msmq/q"
+    site.send("2", url="HTTP://there/msmq/x")
+    request, _, is_secure = site.poster.requests[0]
+    assert (request.host, is_secure) == ("there", False)
+
+
+def test_receipts_come_back_by_the_address_for_a_destination() -> None:
+    """SRMP-107."""
+    gate = "https://gate/msmq/private$/order_queue$"
+    site = Site(Redirections(receipts=(("http://there/*", gate),)))
+    for url, expected in (
+        ("HTTP://there/msmq/q", gate),
+        ("HTTP://else/msmq/q", "http://here/msmq/private$/order_queue$"),
+    ):
+        site.send("1", url=url, is_transactional=True)
+        stream = site.answer(200).envelope.stream
+        assert stream is not None
+        assert stream.send_receipts_to == expected
 
 
 def test_a_message_that_is_refused_leaves_as_a_dead_letter() -> None:
