@@ -402,5 +402,5 @@ class SrmpTransport:
 def _address(view: PacketView) -> str:
     """The URL that a message is for."""
     destination = view.destination
-    assert destination is not None, "a message of an outgoing queue is for somebody"
+    assert destination is not None, "a message of an outgoing queue has a destination"
     return address_of(destination)
