@@ -55,8 +55,8 @@ class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: many tests wait for processes and timers."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: half of the time, tests wait for processes and timers."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_finish() -> None:

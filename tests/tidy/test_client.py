@@ -106,3 +106,18 @@ def test_a_spark_worker_loads_no_module_of_the_server(service: Service) -> None:
         f"connect(options, {service.address!r}, patient=False).close()\n",
         NO_SERVER.format(prefixes=prefixes),
     )
+
+
+BY_HAND = {
+    "_sync/test_channel.py": "threads share a socket otherwise than tasks; the module is by hand",
+    "_sync/test_manager.py": "threads and signals, which tasks have not; the rest runs with both",
+    "remote_read/_sync/test_backend.py": "runs with both; the one in _async is about tasks",
+    "remote_read/_sync/test_tcp_socket.py": "a socket of a thread; the module is by hand",
+}
+"Why tests are here, though those in `_async` run with both APIs."
+
+
+def test_tests_of_both_clients_are_written_once() -> None:
+    folder = Path(__file__).parents[1] / "unit" / "client"
+    found = {str(path.relative_to(folder)) for path in folder.rglob("_sync/test_*.py")}
+    assert found == BY_HAND.keys()

@@ -67,6 +67,10 @@ class Api(Protocol):
         """A manager over rules and a store that the test has made."""
         ...
 
+    def connect_remote(self, host: str, **options: Any) -> openmsmq.Manager:
+        """A manager elsewhere, over RPC."""
+        ...
+
     def distributed(
         self, manager: openmsmq.Manager, *others: Any, patience: float = 0
     ) -> openmsmq.Unit:
@@ -96,6 +100,9 @@ class SyncApi:
     def over(self, local: QueueManager) -> openmsmq.Manager:
         driver = ThreadDriver(local, local.tick)
         return self._kept(openmsmq.Manager(embedded_sync.Embedded(local, driver)))
+
+    def connect_remote(self, host: str, **options: Any) -> openmsmq.Manager:
+        return self._kept(openmsmq.connect_remote(host, **options))
 
     def distributed(
         self, manager: openmsmq.Manager, *others: Any, patience: float = 0
@@ -191,6 +198,12 @@ class AsyncApi:
     def over(self, local: QueueManager) -> openmsmq.Manager:
         driver = LoopDriver(local, local.tick)
         return self._kept(aio.Manager(embedded_aio.Embedded(local, driver)))
+
+    def connect_remote(self, host: str, **options: Any) -> openmsmq.Manager:
+        async def connected() -> aio.Manager:
+            return await aio.connect_remote(host, **options)
+
+        return self._kept(self.run(connected()))
 
     def distributed(
         self, manager: openmsmq.Manager, *others: Any, patience: float = 0

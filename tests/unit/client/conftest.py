@@ -1,4 +1,8 @@
-"""One suite, two APIs."""
+"""One suite for both APIs: `adapter.py` lets tests call the one for asyncio like the other.
+
+A test is written once and runs with each of them, so that no test is generated from another. What
+is in `_sync/` is about threads, and what calls `asyncio` in `_async/` is about tasks.
+"""
 
 from __future__ import annotations
 

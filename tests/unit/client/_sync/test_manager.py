@@ -1,4 +1,4 @@
-"""The sync API is written from the async one; threads share it; what is wrong is refused."""
+"""Threads share a manager; what is wrong is refused by both APIs, with the same errors."""
 
 from __future__ import annotations
 
