@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 
 from openmsmq.errors import Malformed
 from openmsmq.transports.pgm.limits import APDU_RECEIVED_MAX, HELD_PACKETS_MAX
-from openmsmq.transports.pgm.packets import Nak, Ncf, SpmRequest, Tsi, checksum, decode
+from openmsmq.transports.pgm.packets import ReceiverPacket, Tsi, checksum, decode
 from openmsmq.transports.pgm.receiver import PgmReceiver, SharedLimits
 from openmsmq.transports.pgm.source import PgmSource
 
@@ -51,7 +51,7 @@ def pgm_session(data: bytes) -> None:
             continue
         for message in receiver.receive(packet, HERE, now):
             assert len(message.message.content) <= APDU_RECEIVED_MAX
-        if isinstance(packet, Nak | SpmRequest) and not isinstance(packet, Ncf):
+        if isinstance(packet, ReceiverPacket):
             source.receive(packet, now)
         source.transmit(now)
         receiver.tick(now)

@@ -11,7 +11,7 @@ from enum import IntEnum
 from ipaddress import IPv4Address
 from struct import Struct
 from struct import error as StructError
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from openmsmq.errors.peer import Malformed
 from openmsmq.transports.pgm.limits import APDU_RECEIVED_MAX, NAK_NUMBERS_MAX, OPTIONS_MAX
@@ -152,13 +152,18 @@ class PgmData(PgmPacket):
 
 
 @dataclass(frozen=True, slots=True)
-class Nak(PgmPacket):
-    """A request for repairs (8.3)."""
+class NumberedPacket(PgmPacket):
+    """What a request for repairs and its confirmation have in common (8.3)."""
 
     numbers: tuple[int, ...] = ()
     "One in the header, others in OPT_NAK_LIST (9.3)."
     source: IPv4Address = NO_ADDRESS
     group: IPv4Address = NO_ADDRESS
+
+
+@dataclass(frozen=True, slots=True)
+class Nak(NumberedPacket):
+    """A request for repairs (8.3)."""
 
     def pack(self) -> bytes:
         """The bytes of the packet; its ports are exchanged (8.3)."""
@@ -166,7 +171,7 @@ class Nak(PgmPacket):
 
 
 @dataclass(frozen=True, slots=True)
-class Ncf(Nak):
+class Ncf(NumberedPacket):
     """Confirms a request to all receivers, so that no other one asks (8.3)."""
 
     def pack(self) -> bytes:
@@ -181,6 +186,12 @@ class SpmRequest(PgmPacket):
     def pack(self) -> bytes:
         """The bytes of the packet."""
         return _pack(PacketType.SPMR, self, b"")
+
+
+ReceiverPacket: TypeAlias = Nak | SpmRequest
+"What receivers send to a source."
+AnyPacket: TypeAlias = Spm | PgmData | Nak | Ncf | SpmRequest
+"What can come from the network."
 
 
 def checksum(packet: bytes | bytearray) -> int:
@@ -205,7 +216,7 @@ def _pack(kind: PacketType, packet: PgmPacket, body: bytes, data: bytes = b"") -
     return bytes(raw)
 
 
-def _pack_request(kind: PacketType, packet: Nak) -> bytes:
+def _pack_request(kind: PacketType, packet: NumberedPacket) -> bytes:
     source, group = packet.source.packed, packet.group.packed
     return _pack(kind, packet, REQUEST.pack(packet.numbers[0], IPV4, 0, source, IPV4, 0, group))
 
@@ -231,7 +242,7 @@ def _pack_options(options: tuple[PacketOption, ...]) -> tuple[int, bytes]:
     return flags, OPTION_LENGTH.pack(OptionType.LENGTH, 4, 4 + len(packed)) + packed
 
 
-def decode(raw: bytes) -> Spm | PgmData | Nak | SpmRequest:
+def decode(raw: bytes) -> AnyPacket:
     """Read a packet; raises Malformed for what is to be dropped (8)."""
     try:
         return _decode(raw)
@@ -239,7 +250,7 @@ def decode(raw: bytes) -> Spm | PgmData | Nak | SpmRequest:
         raise Malformed("PGM", len(raw), "the packet ends too early") from None
 
 
-def _decode(raw: bytes) -> Spm | PgmData | Nak | SpmRequest:
+def _decode(raw: bytes) -> AnyPacket:
     source, destination, kind, flags, check, gsi, size = HEADER.unpack_from(raw)
     is_data = kind in (PacketType.ODATA, PacketType.RDATA)
     if check == 0 and is_data:
@@ -264,7 +275,7 @@ def _decode(raw: bytes) -> Spm | PgmData | Nak | SpmRequest:
 
 def _decode_control(
     raw: bytes, kind: int, flags: int, ports: tuple[int, int], gsi: bytes
-) -> Spm | Nak | SpmRequest:
+) -> Spm | Nak | Ncf | SpmRequest:
     at = HEADER.size
     if kind == PacketType.SPM:
         number, trail, lead, family, _, path = SPM.unpack_from(raw, at)

@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from openmsmq.transports.pgm.limits import SESSIONS_MAX, SESSIONS_PER_ADDRESS_MAX
 from openmsmq.transports.pgm.messages import MessageReader, MulticastMessage
-from openmsmq.transports.pgm.packets import Nak, Ncf, OptionType, PgmData, Spm, SpmRequest, Tsi
+from openmsmq.transports.pgm.packets import (
+    AnyPacket,
+    Nak,
+    Ncf,
+    OptionType,
+    PgmData,
+    Spm,
+    SpmRequest,
+    Tsi,
+)
 from openmsmq.transports.pgm.session import (
     Delivered,
     Ended,
@@ -83,26 +92,30 @@ class PgmReceiver:
         """The sources that are known."""
         return (reception.session for reception in self._receptions.values())
 
-    def receive(
-        self, packet: Spm | PgmData | Nak | SpmRequest, source: IPv4Address, now: float
-    ) -> list[MulticastArrival]:
+    def receive(self, packet: AnyPacket, source: IPv4Address, now: float) -> list[MulticastArrival]:
         """A packet that came to the group; the messages that are complete with it."""
         if packet.port != self.port:
             self.counts["other port"] += 1
             return []
         reception = self._receptions.get(packet.tsi)
-        if isinstance(packet, Nak | SpmRequest):
-            if reception is not None and isinstance(packet, Nak) and packet.group == self.group:
-                if isinstance(packet, Ncf):
-                    reception.session.confirmed(packet, now)
-                else:
-                    reception.session.requested(packet, now)
+        if isinstance(packet, Nak | Ncf | SpmRequest):
+            if reception is not None and not isinstance(packet, SpmRequest):
+                self._note(reception.session, packet, now)
             return []
         if reception is None:
             reception = self._add(packet, source, now)
             if reception is None:
                 return []
         return self._take(reception, reception.session.receive(packet, source, now))
+
+    def _note(self, session: PgmSession, packet: Nak | Ncf, now: float) -> None:
+        """A receiver requests a repair, or the source confirms that it comes (6.3)."""
+        if packet.group != self.group:
+            return
+        if isinstance(packet, Ncf):
+            session.confirmed(packet, now)
+        else:
+            session.requested(packet, now)
 
     def tick(self, now: float) -> tuple[list[MulticastArrival], list[NakToSend]]:
         """Let time pass: NAKs that are due, sessions that are over."""

@@ -26,11 +26,11 @@ from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.runtime.logs import log_event
 from openmsmq.soap.addresses import queue_at
-from openmsmq.transports.pgm.packets import Nak, PgmData, Spm, SpmRequest
+from openmsmq.transports.pgm.packets import AnyPacket
 from openmsmq.transports.pgm.receiver import MulticastArrival, NakToSend, PgmReceiver, SharedLimits
 from openmsmq.transports.pgm.timers import PgmTiming
 from openmsmq.transports.srmp.exchange import Senders, read_post
-from openmsmq.transports.timer import Timer, Timers
+from openmsmq.transports.timer import Alarm, Timers
 from openmsmq.types.peers import MulticastInfo
 
 _log: Final = logging.getLogger(__name__)
@@ -76,7 +76,6 @@ class MulticastReception:
         self._manager = manager
         self._clock = clock
         self._network = network
-        self._timers = timers
         self._draw = draw
         self._timing = timing or PgmTiming()
         self._senders = senders
@@ -84,7 +83,7 @@ class MulticastReception:
         self._limits = SharedLimits()
         self._receivers: dict[Address, PgmReceiver] = {}
         self._queues: dict[Address, list[ManagedQueue]] = {}
-        self._timer: Timer | None = None
+        self._alarm = Alarm(timers, clock, self._tick)
         self.counts: Counter[str] = Counter()
         "Messages by what became of them."
         self._gone: Counter[str] = Counter()
@@ -143,11 +142,11 @@ class MulticastReception:
             receiver.close()
             self._network.leave(address[0])
         self._receivers.clear()
-        self._cancel()
+        self._alarm.cancel()
 
     def receive(
         self,
-        packet: Spm | PgmData | Nak | SpmRequest,
+        packet: AnyPacket,
         source: IPv4Address,
         group: IPv4Address,
     ) -> None:
@@ -243,14 +242,5 @@ class MulticastReception:
         self._set_timer()
 
     def _set_timer(self) -> None:
-        self._cancel()
         times = (receiver.next_deadline for receiver in self._receivers.values())
-        at = min((time for time in times if time is not None), default=None)
-        if at is not None:
-            wait = max(0.0, at - self._clock.elapsed())
-            self._timer = self._timers.call_later(wait, self._tick)
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.set(min((time for time in times if time is not None), default=None))

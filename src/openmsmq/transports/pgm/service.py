@@ -14,7 +14,7 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.errors.peer import Malformed
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.transports.pgm.network import MulticastNetwork
-from openmsmq.transports.pgm.packets import Nak, Ncf, SpmRequest, decode
+from openmsmq.transports.pgm.packets import ReceiverPacket, decode
 from openmsmq.transports.pgm.reception import MulticastReception
 from openmsmq.transports.pgm.transport import PgmTransport, SourceSettings
 from openmsmq.transports.srmp.exchange import Senders
@@ -102,7 +102,7 @@ class MulticastService:
         transport, reception = self.transport, self.reception
         assert transport is not None, "it was started"
         assert reception is not None, "it was started"
-        if isinstance(packet, Nak | SpmRequest) and not isinstance(packet, Ncf):
+        if isinstance(packet, ReceiverPacket):
             self._call(lambda: transport.receive(packet))
         if to.is_multicast:
             self._call(lambda: reception.receive(packet, source, to))

@@ -25,6 +25,7 @@ from openmsmq.transports.pgm.limits import (
 )
 from openmsmq.transports.pgm.packets import (
     Nak,
+    Ncf,
     OptionType,
     PgmData,
     Spm,
@@ -165,7 +166,7 @@ class PgmSession:
             return self._receive_data(packet, source, now)
         return self._receive_spm(packet, source, now)
 
-    def confirmed(self, packet: Nak, now: float) -> None:
+    def confirmed(self, packet: Ncf, now: float) -> None:
         """An NCF of the source."""
         self._missing.confirmed(packet.numbers, now)
 

@@ -25,11 +25,11 @@ from openmsmq.transports.pgm.packets import (
     FIN,
     RESET_NO_REPAIRS,
     ApduFragment,
-    Nak,
     Ncf,
     OptionType,
     PacketOption,
     PgmData,
+    ReceiverPacket,
     Spm,
     SpmRequest,
     Tsi,
@@ -207,7 +207,7 @@ class PgmSource:
             self._spm_at = now
             self._beat(now)
 
-    def receive(self, packet: Nak | SpmRequest, now: float) -> None:
+    def receive(self, packet: ReceiverPacket, now: float) -> None:
         """A packet that a receiver sent (RFC 3208, 5.2 and 5.3)."""
         if packet.tsi != self.tsi or packet.port != self.port:
             return
@@ -218,7 +218,7 @@ class PgmSource:
             return
         is_ours = packet.group == self.group and packet.source == self._address
         is_repairing = self.state in (SourceState.OPEN, SourceState.CLOSING)
-        if not is_ours or not is_repairing or isinstance(packet, Ncf):
+        if not is_ours or not is_repairing:
             return
         if self._bucket.debt_s(now) > CONFIRMATION_DEBT_S:
             self.counts["naks_ignored"] += 1

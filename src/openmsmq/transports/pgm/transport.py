@@ -30,11 +30,11 @@ from openmsmq.soap.packets import from_packet, write_message
 from openmsmq.soap.signature import Signer
 from openmsmq.transports.pgm.limits import APDU_SIZE_MAX, TAKEN_MAX
 from openmsmq.transports.pgm.messages import pack_message
-from openmsmq.transports.pgm.packets import Nak, SpmRequest, Tsi
+from openmsmq.transports.pgm.packets import ReceiverPacket, Tsi
 from openmsmq.transports.pgm.reception import MulticastReception
 from openmsmq.transports.pgm.source import PgmSource
 from openmsmq.transports.pgm.timers import PgmTiming
-from openmsmq.transports.timer import Timer, Timers
+from openmsmq.transports.timer import Alarm, Timers
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 from openmsmq.types.peers import MulticastInfo
 
@@ -114,13 +114,12 @@ class PgmTransport:
         self._dispatcher = dispatcher
         self._clock = clock
         self._network = network
-        self._timers = timers
         self._gsi = gsi
         self._settings = settings or SourceSettings()
         self._draw = draw
         self._routes: dict[ManagedQueue, MulticastRoute] = {}
         self._sources: dict[Tsi, PgmSource] = {}
-        self._timer: Timer | None = None
+        self._alarm = Alarm(timers, clock, self._tick)
         self._is_stopped = False
         self.counts: Counter[str] = Counter()
         "Packets of sources that are gone."
@@ -144,7 +143,7 @@ class PgmTransport:
         for source in self._sources.values():
             source.close(now)
             self._transmit(source, now)
-        self._cancel()
+        self._alarm.cancel()
 
     # What the engine says
 
@@ -282,7 +281,7 @@ class PgmTransport:
 
     # Packets
 
-    def receive(self, packet: Nak | SpmRequest) -> None:
+    def receive(self, packet: ReceiverPacket) -> None:
         """A packet that a receiver sent."""
         source = self._sources.get(packet.tsi)
         if source is not None:
@@ -318,15 +317,7 @@ class PgmTransport:
         self._set_timer()
 
     def _set_timer(self) -> None:
-        self._cancel()
         times = [source.next_deadline for source in self._sources.values()]
         times += [route.used_at + IDLE_S for route in self._routes.values() if route.source]
         at = min((time for time in times if time is not None), default=None)
-        if at is not None and not self._is_stopped:
-            wait = max(0.0, at - self._clock.elapsed())
-            self._timer = self._timers.call_later(wait, self._tick)
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.set(None if self._is_stopped else at)

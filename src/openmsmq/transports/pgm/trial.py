@@ -20,7 +20,7 @@ from openmsmq.soap.packets import from_packet, write_message
 from openmsmq.transports.pgm.limits import APDU_SIZE_MAX
 from openmsmq.transports.pgm.messages import pack_message
 from openmsmq.transports.pgm.network import MulticastNetwork, default_interface
-from openmsmq.transports.pgm.packets import Nak, Ncf, SpmRequest, Tsi, decode
+from openmsmq.transports.pgm.packets import ReceiverPacket, Tsi, decode
 from openmsmq.transports.pgm.receiver import MulticastArrival, PgmReceiver
 from openmsmq.transports.pgm.source import PgmSource
 from openmsmq.transports.pgm.timers import PgmTiming
@@ -86,7 +86,7 @@ async def send(
             packet = decode(data)
         except Malformed:
             return
-        if isinstance(packet, Nak | SpmRequest) and not isinstance(packet, Ncf):
+        if isinstance(packet, ReceiverPacket):
             source.receive(packet, now())
 
     network.start(received)

@@ -27,7 +27,7 @@ from openmsmq.transports.srmp.exchange import (
 from openmsmq.transports.srmp.limits import RECEIPTS_POSTED_MAX
 from openmsmq.transports.srmp.receipts import stream_receipt
 from openmsmq.transports.srmp.streams import StreamReceipts
-from openmsmq.transports.timer import Timer
+from openmsmq.transports.timer import Alarm, Timer
 
 RESUME_S: Final = 3600
 "Seconds before the start in which a message came whose sender may not have its receipt."
@@ -41,7 +41,7 @@ class ReceiptSender:
         self._clock = clock
         self._poster = poster
         self._receipts = StreamReceipts()
-        self._timer: Timer | None = None
+        self._alarm = Alarm(poster, clock, self._tick)
         self._posted: dict[bytes, tuple[Timer, int]] = {}
         "Requests under way and how often each was tried, the oldest first."
         self.sent = 0
@@ -68,22 +68,13 @@ class ReceiptSender:
     def stop(self) -> None:
         """Send nothing more; senders ask again by sending again."""
         self._is_stopped = True
-        self._cancel()
+        self._alarm.cancel()
         for request, _ in self._posted.values():
             request.cancel()
         self._posted.clear()
 
     def _set_timer(self) -> None:
-        self._cancel()
-        at = self._receipts.next_deadline
-        if at is not None and not self._is_stopped:
-            wait = max(0.0, at - self._clock.elapsed())
-            self._timer = self._poster.call_later(wait, self._tick)
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.set(None if self._is_stopped else self._receipts.next_deadline)
 
     def _tick(self) -> None:
         for key, attempts in self._receipts.tick(self._clock.elapsed()):

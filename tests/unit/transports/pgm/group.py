@@ -14,7 +14,7 @@ from tests.unit.transports.wires import StationClock
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.store.memory import MemoryStore
-from openmsmq.transports.pgm.packets import Nak, Ncf, SpmRequest, decode
+from openmsmq.transports.pgm.packets import ReceiverPacket, decode
 from openmsmq.transports.pgm.reception import MulticastReception
 from openmsmq.transports.pgm.timers import PgmTiming
 from openmsmq.transports.pgm.transport import PgmTransport, SourceSettings
@@ -89,7 +89,7 @@ class GroupHost(Manager):
         packet = decode(data)
 
         def arrive() -> None:
-            if isinstance(packet, Nak | SpmRequest) and not isinstance(packet, Ncf):
+            if isinstance(packet, ReceiverPacket):
                 self.transport.receive(packet)
             if to.is_multicast:
                 self.reception.receive(packet, source, to)

@@ -183,7 +183,6 @@ def test_requests_of_others_are_ignored() -> None:
     wire.ask(1, port=8002)
     wire.ask(1, source=IPv4Address("10.77.0.9"))
     wire.source.receive(Nak(Tsi(b"others", 1), PORT, (), (1,), HERE, GROUP), 0.2)
-    wire.source.receive(Ncf(TSI, PORT, (), (1,), HERE, GROUP), 0.2)
     wire.source.receive(Nak(TSI, PORT, (), (1,), HERE, IPv4Address("234.1.1.2")), 0.2)
     assert not wire.run(0.3)
 
