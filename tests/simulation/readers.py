@@ -83,6 +83,7 @@ class Leg:
         self._group = group
         self.machine: ClientConnection | None = None
         self.is_over = False
+        self._is_left = False
 
     def enter(self, generation: int, call: Callable[[], object]) -> None:
         """Let something happen in the program."""
@@ -93,13 +94,21 @@ class Leg:
         return self._reader.elapsed()
 
     def made(self, wire: Wire) -> ClientConnection:
-        """The connection is there."""
+        """The connection is there; it is closed at once if nobody waits for it any more."""
         self.machine = ClientConnection(wire, self._syntax, self.elapsed(), group=self._group)
+        if self._is_left:
+            self.machine.close()
         return self.machine
 
     def failed(self) -> None:
         """There will be no connection."""
         self.is_over = True
+
+    def close(self) -> None:
+        """End the connection, or the wait for it."""
+        self._is_left = True
+        if self.machine is not None:
+            self.machine.close()
 
     @property
     def is_ready(self) -> bool:
@@ -191,10 +200,7 @@ class Reader:
         legs = [leg for leg in (self._reading, self._ending) if leg is not None]
         self._reset()
         for leg in legs:
-            if leg.machine is None:
-                leg.made = _refused  # type: ignore[method-assign]
-            else:
-                leg.machine.close()
+            leg.close()
 
     def _check_answers(self) -> None:
         """Every call is answered in its time while the connections are there."""
@@ -396,10 +402,3 @@ class Reader:
             self._ledger.unsure |= {held.uid for held in work.taken}
         elif isinstance(found, stubs.Status32) and found.result == OK:
             self._got(work.taken)
-
-
-def _refused(wire: Wire) -> ClientConnection:
-    """Nobody waits for this connection any more."""
-    made = ClientConnection(wire, REMOTE_READ, 0.0)
-    made.close()
-    return made

@@ -97,6 +97,11 @@ def test_nor_with_seeds_that_once_failed(seed: int) -> None:
     simulate(seed, also=())
 
 
+def test_a_connection_that_a_reader_no_longer_waits_for_is_closed() -> None:
+    """One of its two is lost while the other is being made."""
+    simulate(401, also={"readers"})
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("first", range(0, 10_000, 500))

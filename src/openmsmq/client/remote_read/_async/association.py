@@ -152,8 +152,7 @@ class RpcAssociation:
                 self._idle.remove(link)
                 return link
         async with self._connecting:
-            if self._is_closed:
-                raise InvalidHandle("the queue manager is closed")
+            self._check_open()
             if len(self._open) >= self._connections_max:
                 raise InsufficientResources(f"{self._connections_max} calls are under way")
             return await self._make(syntax)
@@ -162,9 +161,18 @@ class RpcAssociation:
         if not self._port:
             self._port = await self._find_port()
         link = await self._connect(self._port, syntax, self._place.channel(), self._group)
+        try:
+            self._check_open()
+        except InvalidHandle:  # it was closed meanwhile: nobody would close this connection
+            link.close()
+            raise
         self._group = link.machine.group
         self._open.add(link)
         return link
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise InvalidHandle("the queue manager is closed")
 
     async def _connect(
         self, port: int, syntax: SyntaxId, channel: SecureChannel, group: int = 0

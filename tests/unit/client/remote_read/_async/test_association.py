@@ -17,7 +17,7 @@ from tests.unit.client.remote_read.managers import (
 from openmsmq.client.remote_read._async.association import RpcAssociation
 from openmsmq.client.remote_read.messages import mapped_port
 from openmsmq.client.remote_read.place import RemotePlace
-from openmsmq.errors import InsufficientResources, ServiceNotAvailable
+from openmsmq.errors import InsufficientResources, InvalidHandle, ServiceNotAvailable
 from openmsmq.interfaces.endpoint_mapper.stubs import Listed, MapResults
 from openmsmq.interfaces.limits import CLIENT_CONNECTIONS_MAX
 from openmsmq.interfaces.remote_read import stubs
@@ -56,6 +56,22 @@ def test_more_calls_than_connections_are_refused(elsewhere: RemoteManager) -> No
         assert len([one for one in found if isinstance(one, InsufficientResources)]) <= 5
         assert found.count(elsewhere.port) >= CLIENT_CONNECTIONS_MAX
         await calls.close()
+
+    asyncio.run(run())
+
+
+def test_a_connection_that_is_made_during_close_is_closed(elsewhere: RemoteManager) -> None:
+    """Nobody else would close it: the server would keep its association, and what it holds."""
+
+    async def run() -> None:
+        calls = RpcAssociation(place(elsewhere))
+        called = asyncio.create_task(port_of(calls))
+        await asyncio.sleep(0)  # it connects
+        await calls.close()
+        with pytest.raises(InvalidHandle, match="the queue manager is closed"):
+            await called
+        assert calls.generation == 0
+        await asyncio.to_thread(wait_until, lambda: elsewhere.connections() == [0])
 
     asyncio.run(run())
 
