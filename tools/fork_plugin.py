@@ -81,6 +81,7 @@ def pytest_collection() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
     """Answer questions until there are no more."""
+    gc.unfreeze()  # what a conftest froze is not among the objects that are found
     collected, functions = Collected(session.items), _functions()
     gc.collect()
     gc.freeze()  # what is not looked at stays shared with the children
@@ -143,6 +144,8 @@ def _change(functions: Mapping[str, list[FunctionType]], question: Question) -> 
     if loaded is None:
         importlib.import_module(question.module)
         loaded = _functions().get(question.file, [])
+    if not loaded:  # all tests would pass, whatever the text says
+        raise UnchangeableError(question.module)
     by_name: dict[str, list[FunctionType]] = defaultdict(list)
     for function in sorted(loaded, key=lambda function: function.__code__.co_firstlineno):
         by_name[function.__code__.co_qualname].append(function)

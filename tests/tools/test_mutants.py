@@ -54,7 +54,7 @@ def test_only_what_fails_was_noticed(outcome: Outcome) -> None:
     assert Verdict(found, outcome, 1).is_killed is (outcome is Outcome.FAILED)
 
 
-@pytest.mark.torture
+@pytest.mark.slow
 def test_a_mutant_is_given_to_the_tests_of_its_line(forked: ForkedTests) -> None:
     source = (SOURCE / MODULE).read_text()
     found = [m for m in mutants(source, MODULE) if m.function == "QueueCursor.seek_peek"]
