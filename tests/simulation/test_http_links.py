@@ -19,7 +19,7 @@ from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.incoming import IncomingSequences
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
-from openmsmq.engine.outgoing.sequences import OutgoingSequence
+from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from tests.simulation.__main__ import attempt
@@ -113,8 +113,14 @@ def acknowledge_too_much(patch: pytest.MonkeyPatch) -> None:
 
 
 def begin_streams_again_too_early(patch: pytest.MonkeyPatch) -> None:
-    """A stream is begun again though its first message waits for a receipt."""
+    """A stream is begun again though its first message waits for a receipt, or to be removed."""
+    right = Dispatcher._has_transactional
+
+    def wrong(self: Dispatcher, queue: ManagedQueue, first: int, end: int) -> bool:
+        return first == LOOKUP_BASE and right(self, queue, first, end)
+
     patch.setattr(Dispatcher, "is_awaited", lambda self, queue, first, end: False)
+    patch.setattr(Dispatcher, "_has_transactional", wrong)
 
 
 def run_planted() -> None:
@@ -130,7 +136,7 @@ def run_planted() -> None:
         answer_before_the_commit,
         forget_receipts_at_a_restart,
         acknowledge_too_much,
-        pytest.param(begin_streams_again_too_early, marks=pytest.mark.torture),
+        begin_streams_again_too_early,
     ],
 )
 def test_a_mistake_is_found(
