@@ -30,6 +30,7 @@ from openmsmq.transports.mqqb import link
 from openmsmq.transports.mqqb import order_acks as ordering
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.timers import SessionTimers
+from openmsmq.transports.peers import peer as peers
 from tests.simulation.checks import check
 from tests.simulation.clients import Client
 from tests.simulation.events import Scheduler
@@ -50,6 +51,8 @@ ALSO: Final = frozenset(("groups", "readers"))
 "What was added later, and lets seeds be something else."
 QUIET: Final = 3000.0
 "Seconds without faults after which everything is where it belongs."
+PATIENT: Final = 100.0
+"Seconds between attempts to connect meanwhile: most are for computers that are gone."
 
 
 class World:
@@ -402,16 +405,16 @@ class World:
         if self.hostile is not None:
             for node in self.nodes:
                 check_bounds(node)
-        self._let_pass(QUIET)
+        self._rest()
         if self.drains:
             for programs in self.programs:
                 programs.node.do(programs.drain)
-            self._let_pass(QUIET)
+            self._rest()
         if self.full_disks or self.breaks:  # what could not be removed is removed by the next start
             for node in self.nodes:
                 node.die()
                 node.start()
-            self._let_pass(QUIET)
+            self._rest()
 
     @property
     def tight(self) -> Sequence[tuple[ModuleType, str, int]]:
@@ -444,6 +447,11 @@ class World:
             node.slow_disk = 0.01
             node.store._fails_at = -1
             programs.is_pausing = False
+
+    def _rest(self) -> None:
+        """Let everything get where it belongs."""
+        with patch.object(peers, "RETRY_MAX", PATIENT):
+            self._let_pass(QUIET)
 
     def _let_pass(self, seconds: float) -> None:
         self.scheduler.run(self.scheduler.now + seconds, EVENTS_MAX)
