@@ -163,7 +163,7 @@ class RpcAssociation:
         link = await self._connect(self._port, syntax, self._place.channel(), self._group)
         try:
             self._check_open()
-        except InvalidHandle:  # it was closed meanwhile: nobody would close this connection
+        except InvalidHandle:  # it was closed meanwhile, and would not be closed again
             link.close()
             raise
         self._group = link.machine.group
