@@ -7,7 +7,7 @@
     docs/limits.md          every bound (see generate_limits.py)
     docs/protocol/mqmq.md   every structure: section, module, test
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
-                            likewise dmpr.md, mqrr.md, srmp.md, system.md and security.md
+                            likewise dmpr.md, mqrr.md, srmp.md, system.md, security.md, mqbr.md
 
 and the JSON schemas of TOML files, in src/openmsmq/assets (see generate_schemas.py).
 
@@ -45,6 +45,7 @@ CHECKLISTS = {
     "pgm": "Multicast",
     "system": "The whole system",
     "security": "Message security",
+    "mqbr": "Routing",
 }
 SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR", "S": "MC-MQSRM"} | {
     "SO": "MS-MQSO",

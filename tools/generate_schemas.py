@@ -21,6 +21,7 @@ from openmsmq.cli.plan import QUEUE_KEYS, SETTINGS_KEYS
 from openmsmq.pipelines import file as pipeline_file
 from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.tables import PipelineFileError, TomlTable
+from openmsmq.routing.file import topology_schema
 from openmsmq.service.configuration import default_text
 from openmsmq.service.options import OPTIONS, TABLES
 from openmsmq.toml import Schema, Value, table_schema
@@ -42,6 +43,9 @@ def schemas() -> dict[Path, str]:
         "configuration.schema.json": configuration_schema(),
         "apply.schema.json": apply_schema(),
         "pipeline.schema.json": pipeline_schema(),
+        "topology.schema.json": _document(
+            "Sites, links and managers for openmsmq topology apply", topology_schema()
+        ),
     }
     return {ASSETS / name: json.dumps(made[name], indent=1) + "\n" for name in made}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Command
 from jsonschema import Draft7Validator
 from tools.generate_config import example
 from tools.generate_docs import ROOT
@@ -17,6 +18,7 @@ from tools.generate_schemas import Choices, schemas
 from openmsmq.assets import ASSETS
 from openmsmq.cli.apply import apply
 from openmsmq.cli.plan import QUEUE_KEYS, SETTINGS_KEYS, FileError, read_plan
+from openmsmq.cli.topology.command import apply as apply_topology
 from openmsmq.pipelines.file import read_pipeline
 from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.tables import PipelineFileError
@@ -24,7 +26,9 @@ from openmsmq.service.configuration import ConfigError, load_config
 from openmsmq.service.options import OPTIONS, TABLES
 from tests.docs.console import PAGES, blocks
 
-CONFIGURATION, APPLY, PIPELINE = (Draft7Validator(json.loads(text)) for text in schemas().values())
+CONFIGURATION, APPLY, PIPELINE, TOPOLOGY = (
+    Draft7Validator(json.loads(text)) for text in schemas().values()
+)
 
 
 def kind_of(text: str) -> Draft7Validator:
@@ -32,12 +36,14 @@ def kind_of(text: str) -> Draft7Validator:
     keys = tomllib.loads(text).keys()
     if keys & KINDS.keys():
         return PIPELINE
+    if keys & {"sites"}:
+        return TOPOLOGY
     return APPLY if keys & {"queue", "settings"} else CONFIGURATION
 
 
-def apply_example() -> str:
-    """The file in the help of `openmsmq apply`."""
-    found = re.search(r"(?m:^ *#:schema.*?\n\n)", apply.help or "", re.DOTALL)
+def example_of(command: Command) -> str:
+    """The file in the help of `openmsmq apply` or `openmsmq topology apply`."""
+    found = re.search(r"(?m:^ *#:schema.*?\n\n)", command.help or "", re.DOTALL)
     assert found
     return found[0]
 
@@ -49,7 +55,8 @@ FILES = [
         for number, text in enumerate(blocks(page, "toml"), 1)
     ),
     pytest.param("\n".join(example()), id="all-options"),
-    pytest.param(apply_example(), id="apply-help"),
+    pytest.param(example_of(apply), id="apply-help"),
+    pytest.param(example_of(apply_topology), id="topology-help"),
 ]
 
 
@@ -73,7 +80,7 @@ def test_an_example_of_the_docs_is_valid(text: str) -> None:
     assert mistakes(kind_of(text), tomllib.loads(text)) == []
 
 
-@pytest.mark.parametrize("schema", [CONFIGURATION, APPLY, PIPELINE])
+@pytest.mark.parametrize("schema", [CONFIGURATION, APPLY, PIPELINE, TOPOLOGY])
 def test_a_schema_is_a_schema(schema: Draft7Validator) -> None:
     Draft7Validator.check_schema(schema.schema)
 
@@ -87,6 +94,7 @@ def test_pages_say_the_line_that_an_editor_needs() -> None:
         ("configuration.md", "configuration"),
         ("cli.md", "apply"),
         ("pipelines.md", "pipeline"),
+        ("routing.md", "topology"),
     ):
         assert f"#:schema {name}.schema.json" in (ROOT / "docs" / page).read_text()
 

@@ -10,6 +10,7 @@ GERUNDS: Final = {
     "engine.outgoing": "outgoing queues: an adjective",
     "packet.framing": "the established noun for cutting a stream into packets",
     "packet.ping": "the packet's name",
+    "routing": "the established noun",
     "transports.mqqb.ping": "the packet's name",
     "types.outgoing": "outgoing queues: an adjective",
 }

@@ -7,7 +7,7 @@ from tests.tidy.source import PACKAGE, Source, sources
 BUILT_ON_THE_API = ("spark", "pipelines", "cli")
 VALUES = {
     "errors", "limits", "wire", "names", "properties", "security", "packet", "bodies", "types",
-    "soap", "app_protocol", "capture", "assets", "aio", "toml",
+    "soap", "app_protocol", "routing", "capture", "assets", "aio", "toml",
 }  # fmt: skip
 "Layers of values and pure functions, beside the names of `openmsmq` itself."
 OWN = {

@@ -16,5 +16,6 @@ ASSETS: Final = {
     "configuration.schema.json": "a JSON schema of the configuration, for editors",
     "apply.schema.json": "a JSON schema of the files of `openmsmq apply`",
     "pipeline.schema.json": "a JSON schema of the files of `openmsmq pipeline`",
+    "topology.schema.json": "a JSON schema of the files of `openmsmq topology`",
 }
 "File names, and what each file is."

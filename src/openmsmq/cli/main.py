@@ -119,6 +119,10 @@ COMMANDS: Final = {
         "token:token",
         "Create, list and revoke the tokens with which programs log in.",
     ),
+    "topology": (
+        "topology.command:topology",
+        "Say how sites are linked, and see which way messages go.",
+    ),
     "transaction": (
         "transaction:transaction",
         "Decide transactions that were prepared and wait for their outcome.",

@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
+from openmsmq.routing.file import read_topology
 from openmsmq.security.access import ManagerRights
 from openmsmq.security.defaults import NewQueues
 from openmsmq.security.permissions import normal_permissions
@@ -73,6 +74,8 @@ class Settings:
     "What a queue allows whose creator does not say: `open`, `spec`, `restricted`, `recommended`."
     hardened: bool = False
     "Hardened mode: nothing is transferred but over HTTP. Takes effect at the next start."
+    topology: str = ""
+    "Sites, links and managers by which messages are routed, as a topology file says them in TOML."
 
     def __post_init__(self) -> None:
         for name in ("quota", "journal_quota", "time_to_reach_queue"):
@@ -81,6 +84,7 @@ class Settings:
                 raise IllegalPropertyValue(f"{name} {value!r}: 0 to {INFINITE - 1}, or None")
         self._check_names()
         self._check_security()
+        self._check_topology()
         for name, least, most in _RANGES:
             value = getattr(self, name)
             if not (_is_number(value) and least <= value <= most):
@@ -103,6 +107,11 @@ class Settings:
             raise IllegalPropertyValue(f"permissions {self.permissions!r}: a text in SDDL")
         normal = normal_permissions(self.permissions, ManagerRights)
         object.__setattr__(self, "permissions", normal)
+
+    def _check_topology(self) -> None:
+        if not isinstance(self.topology, str):
+            raise IllegalPropertyValue("topology: the text of a topology file")
+        read_topology(self.topology)
 
     def changed(self, **changes: Any) -> Settings:
         """The same with some values changed."""

@@ -1,0 +1,1 @@
+"""`openmsmq topology`: sites, links and routes, from a file or a manager."""

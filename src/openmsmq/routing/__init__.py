@@ -1,0 +1,1 @@
+"""Routing between sites: which manager gets a message next ([MS-MQBR]); pure, over a topology."""
