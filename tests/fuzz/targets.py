@@ -51,6 +51,7 @@ from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.packet.headers.soap import SoapHeader
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.view import PacketView
@@ -76,7 +77,8 @@ from openmsmq.security.sddl import format_sddl, parse_sddl
 from openmsmq.security.sid import Sid
 from openmsmq.soap.compound import compound_packet
 from openmsmq.soap.elements import plain_element
-from openmsmq.soap.kept import kept_envelope
+from openmsmq.soap.envelope import Envelope
+from openmsmq.soap.kept import keep, kept_envelope
 from openmsmq.soap.mime import join_content, split_content
 from openmsmq.soap.packets import (
     content_as_it_came,
@@ -85,6 +87,8 @@ from openmsmq.soap.packets import (
     to_packet,
     write_message,
 )
+from openmsmq.soap.reader import read_entries
+from openmsmq.soap.similar import read_similar
 from openmsmq.soap.tree import envelope_text, parsed_element
 from openmsmq.transports.mqqb.events import Arrived, Closed, Event, Outgoing
 from openmsmq.transports.mqqb.session import Session
@@ -350,7 +354,8 @@ def soap(data: bytes) -> None:
     """The content of a request, alone or with attachments: malformed, or a message.
 
     What was read is kept whole, its packet can be read by others, and what is sent for the packet
-    can be read again. What is read without a parser is read alike by one.
+    can be read again. What is read without a parser is read alike by one, and what is similar to an
+    envelope that was read before as if it were the first.
     """
     kind = CONTENT_TYPES[data[0] & 1] if data else CONTENT_TYPES[0]
     with suppress(Malformed):
@@ -358,6 +363,9 @@ def soap(data: bytes) -> None:
         text = envelope_text(content.envelope)
         quick = plain_element(text)
         assert quick is None or quick == parsed_element(text)
+        whole = _outcome(lambda: _read_whole(text))
+        assert _outcome(lambda: read_similar(text)) == whole
+        assert _outcome(lambda: read_similar(text)) == whole, "it is like itself"
         came = read_message(content)
         assert came.kept is not None
         assert kept_envelope(came.kept) == came.envelope
@@ -373,6 +381,17 @@ def soap(data: bytes) -> None:
         sent = from_packet(view, receipts_to="http://me/msmq/private$/order_queue$")
         again = read_message(split_content(*join_content(write_message(sent), MANAGER, 7)))
         assert again.envelope == sent.envelope
+
+
+def _read_whole(text: str) -> tuple[Envelope, SoapHeader]:
+    root = plain_element(text) or parsed_element(text)
+    return read_entries(root, text), keep(root, text)
+
+
+def _outcome(read: Callable[[], tuple[Envelope, SoapHeader]]) -> tuple[Envelope, SoapHeader] | None:
+    with suppress(Malformed):
+        return read()
+    return None
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -88,6 +89,7 @@ def _fold_char(char: str) -> str:
     return up if len(up) == 1 and up.isascii() == char.isascii() else char
 
 
+@lru_cache(maxsize=1024)
 def host_key(host: str) -> str:
     """`host` as it is compared: IP addresses in their shortest form, names without letter case."""
     if ":" in host or (host[:1].isdigit() and host[-1:].isdigit()):

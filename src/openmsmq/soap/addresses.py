@@ -47,7 +47,10 @@ def _http_queue(url: str) -> DirectName:
 
 
 def address_of(queue: FormatName) -> str:
-    """The URI of a queue: its http address, or `MSMQ:` and its format name."""
+    """The URI of a queue: its http address, or `MSMQ:` and its format name.
+
+    ([MC-MQSRM] 2.2.4.2)
+    """
     if isinstance(queue, DirectName) and queue.protocol in DEFAULT_PORTS:
         return _escaped(queue.wire_text)
     return f"{MSMQ_PREFIX}{queue}"

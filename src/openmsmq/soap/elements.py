@@ -87,9 +87,14 @@ _SHAPES: Final[dict[tuple[str, ...], _Shape]] = {}
 "The shapes of documents by their tags, the oldest first."
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text means what it says: nothing in it is replaced or refused by XML."""
+    return _NOT_PLAIN.search(text) is None
+
+
 def plain_element(text: str) -> Element | None:
     """The root element of a document that is plain; None if it is not, or is wrong."""
-    if _NOT_PLAIN.search(text):
+    if not is_plain(text):
         return None
     pieces = _CUT.split(text)
     tags = tuple(pieces[1::2])

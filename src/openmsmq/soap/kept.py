@@ -20,7 +20,12 @@ _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 def keep(root: Element, text: str) -> SoapHeader:
     """What a packet keeps of the envelope `text`, which was read as `root`."""
-    return SoapHeader.make(*(_alone(part, root, text) for part in header_and_body(root)))
+    header, body = (
+        tag + text[start : part.end]
+        for part in header_and_body(root)
+        for tag, start in [alone(part, root, text)]
+    )
+    return SoapHeader.make(header, body)
 
 
 def kept_envelope(kept: SoapHeader) -> Envelope | None:
@@ -36,16 +41,18 @@ def kept_text(kept: SoapHeader) -> str:
     return f'<se:Envelope xmlns:se="{ENVELOPE}">{kept.header}{kept.body}</se:Envelope>'
 
 
-def _alone(part: Element, root: Element, text: str) -> str:
-    """`part` of an Envelope with the name spaces that it inherits."""
+def alone(part: Element, root: Element, text: str) -> tuple[str, int]:
+    """The start of `part` of an Envelope with the name spaces that it inherits.
+
+    And where the rest of it begins.
+    """
     inherited = _name_spaces(root, text)
     for name in _name_spaces(part, text):
         inherited.pop(name, None)
-    written = text[part.start : part.end]
-    tag = _NAME.match(written)
+    tag = _NAME.match(text, part.start)
     assert tag is not None, "an element begins with its start tag"
     added = "".join(f" {name}={value}" for name, value in inherited.items())
-    return tag[0] + added + written[tag.end() :]
+    return tag[0] + added, tag.end()
 
 
 def _name_spaces(element: Element, text: str) -> dict[str, str]:

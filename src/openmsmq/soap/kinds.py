@@ -33,7 +33,8 @@ class SoapKind(Enum):
 def kind_of(envelope: Envelope) -> SoapKind | None:
     """The kind of a message; None for one that is to be ignored ([MC-MQSRM] 3.1.5.1.5).
 
-    Without Msmq element its class is 0 (note 12, HTTP-23).
+    Stream receipts have an action of their own ([MC-MQSRM] 2.2.4.1). Without Msmq element its
+    class is 0 (note 12, HTTP-23).
     """
     code = envelope.msmq.message_class if envelope.msmq is not None else MessageClass.NORMAL
     delivery = envelope.delivery_receipt is not None

@@ -45,3 +45,9 @@ SHAPE_TAGS_MAX: Final = 200
 
 SHAPE_SIZE_MAX: Final = 8192
 "Characters of these tags. At the limit: it is read anew each time."
+
+SIMILAR_MAX: Final = 64
+"Envelopes that are remembered to read similar ones faster. At the limit: the oldest is forgotten."
+
+SIMILAR_SIZE_MAX: Final = 8192
+"Characters of such an envelope. At the limit: it is read anew each time."

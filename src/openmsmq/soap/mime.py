@@ -68,7 +68,7 @@ def split_content(content_type: str, data: bytes) -> Content:
 
 
 def join_content(content: Content, manager: UUID, number: int) -> tuple[str, bytes]:
-    """The Content-Type of a request and its content ([MC-MQSRM] 4.1).
+    """The Content-Type of a request and its content ([MC-MQSRM] 2.2.2, 4.1).
 
     `manager` names the attachments, `number` the boundary. A message without attachments is sent
     as its envelope alone (HTTP-33).
@@ -142,7 +142,12 @@ def _part_headers(data: bytes, offset: int) -> tuple[Mapping[str, str], int]:
     if end < 0:
         reason = f"do not end within {PART_HEADERS_MAX} bytes"
         raise Malformed("part headers", offset, reason)
-    lines = data[offset:end].split(_CRLF)
+    return _headers(data[offset:end], offset), end + len(b"\r\n\r\n")
+
+
+@lru_cache(maxsize=256)
+def _headers(block: bytes, offset: int) -> Mapping[str, str]:
+    lines = block.split(_CRLF)
     headers: dict[str, str] = {}
     if len(lines) > PART_HEADER_LINES_MAX:
         raise Malformed("part headers", offset, f"are {len(lines)} lines")
@@ -154,7 +159,7 @@ def _part_headers(data: bytes, offset: int) -> tuple[Mapping[str, str], int]:
         if name in headers:
             raise Malformed("part headers", offset, f"have {name} twice")
         headers[name] = found[2].decode("latin-1")
-    return headers, end + len(b"\r\n\r\n")
+    return headers
 
 
 def _part_size(headers: Mapping[str, str], offset: int) -> int:

@@ -50,13 +50,13 @@ from openmsmq.soap.envelope import (
     StreamReceipt,
     message_id,
 )
-from openmsmq.soap.kept import keep, kept_envelope, kept_text
+from openmsmq.soap.kept import kept_envelope, kept_text
 from openmsmq.soap.kinds import DECISIONS
 from openmsmq.soap.mime import Content
-from openmsmq.soap.reader import read_entries
 from openmsmq.soap.scalars import NEVER, UNIDENTIFIED, SoapMessageId, StreamId
 from openmsmq.soap.signature import DIGESTS, Signer, sign
-from openmsmq.soap.tree import envelope_text, read_element
+from openmsmq.soap.similar import read_similar
+from openmsmq.soap.tree import envelope_text
 from openmsmq.soap.writer import write_envelope
 
 
@@ -78,12 +78,9 @@ def read_message(content: Content) -> SoapMessage:
 
     A receipt has no attachments.
     """
-    text = envelope_text(content.envelope)
-    root = read_element(text)
-    envelope = read_entries(root, text)
+    envelope, kept = read_similar(envelope_text(content.envelope))
     if envelope.is_receipt and (content.body is not None or content.extension is not None):
         raise Malformed("Envelope", 0, "is a receipt, which has no attachments")
-    kept = keep(root, text)
     return SoapMessage(envelope, content.body or b"", content.extension or b"", kept)
 
 

@@ -157,7 +157,10 @@ def _check_whole(envelope: Envelope) -> None:
 
 
 def _read_path(path: Element) -> Path:
-    """WS-Routing: action, to, id, rev ([MC-MQSRM] 2.2.4.1 - 2.2.4.5)."""
+    """WS-Routing: action, to, id, rev.
+
+    ([MC-MQSRM] 2.2.4.1, 2.2.4.2, 2.2.4.3, 2.2.4.4, 2.2.4.5)
+    """
     to = path.required(ROUTING, "to").content
     if not to.upper().startswith(MULTICAST_PREFIX):
         to = _http_uri(to, "path.to")
@@ -165,21 +168,25 @@ def _read_path(path: Element) -> Path:
     return Path(
         to=to,
         id=path.required(ROUTING, "id").content,
-        label=_read_label(path.required(ROUTING, "action")),
+        label=_read_action(path.required(ROUTING, "action")),
         via=_read_via(rev.required(ROUTING, "via").content) if rev else "",
     )
 
 
-def _read_label(action: Element) -> str | None:
-    """The text after `MSMQ:`, to its last character; None without the prefix (note 5)."""
+def _read_action(action: Element) -> str | None:
     if action.children:
         raise Malformed("path.action", action.start, "has elements inside, not text")
-    text = action.text.lstrip(WHITE_SPACE)
+    return read_label(action.text, action.start)
+
+
+def read_label(text: str, place: int) -> str | None:
+    """The text after `MSMQ:`, to its last character; None without the prefix (note 5)."""
+    text = text.lstrip(WHITE_SPACE)
     if not text.startswith(ACTION_PREFIX):
         return None
     label = text.removeprefix(ACTION_PREFIX)
     if (units := len(label.encode("utf-16-le")) // 2) >= limits.LABEL_UNITS_MAX:
-        raise Malformed("path.action", action.start, f"a label of {units} characters, not 249")
+        raise Malformed("path.action", place, f"a label of {units} characters, not 249")
     return label
 
 
@@ -235,7 +242,7 @@ def _read_send_to(request: Element) -> str:
 
 
 def _read_stream(stream: Element) -> StreamHeader:
-    """The stream entry ([MC-MQSRM] 2.2.5.3.1 - 2.2.5.3.4)."""
+    """The stream entry ([MC-MQSRM] 2.2.5.3.1 - 2.2.5.3.4, 4.4)."""
     current = read_number(stream.required(SRMP, "current").content, "stream.current", U32_MAX)
     previous = stream.only(SRMP, "previous")
     before = read_number(previous.content, "stream.previous", U32_MAX) if previous else None
@@ -280,7 +287,10 @@ def _read_stream_receipt(receipt: Element) -> StreamReceipt:
 
 
 def _read_msmq(msmq: Element) -> Msmq:
-    """The Msmq entry ([MC-MQSRM] 2.2.6.1 - 2.2.6.17)."""
+    """The Msmq entry ([MC-MQSRM] 2.2.6.1 - 2.2.6.17).
+
+    Journal, DeadLetter and Trace are there or not ([MC-MQSRM] 2.2.6.3, 2.2.6.4, 2.2.6.6).
+    """
 
     def number(name: str, maximum: int, *, default: int | None = 0) -> int:
         element = msmq.only(MSMQ, name) if default is not None else msmq.required(MSMQ, name)

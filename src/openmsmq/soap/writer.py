@@ -77,7 +77,7 @@ def _flag(name: str, there: bool) -> str:
 
 
 def _write_path(path: Path, *, is_receipt: bool) -> str:
-    """The WS-Routing entry; receipts have rev before id, as in [MC-MQSRM] 4.3.
+    """The WS-Routing entry ([MC-MQSRM] 2.2.4.4); receipts have rev before id, as in 4.3.
 
     A label that is not there is written as an empty one, as Windows does (note 6).
     """

@@ -169,5 +169,6 @@ class Delivery:
 
     @property
     def _resend_interval(self) -> float:
+        """EodResendInterval ([MC-MQSRM] 3.1.5.1.8.2)."""
         schedule = self.timing.resend
         return schedule[min(self.resends, len(schedule) - 1)]

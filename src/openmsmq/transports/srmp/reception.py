@@ -8,6 +8,7 @@ is kept of both is apart from everything that other protocols bring.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -60,7 +61,10 @@ class SrmpReception:
         self._receipts = receipts
 
     def take(self, post: SrmpPost, source: PostSource, done: Callable[[SrmpOutcome], None]) -> None:
-        """Take a message; `done` gets the outcome when what must not be lost is on disk."""
+        """Take a message; `done` gets the outcome when what must not be lost is on disk.
+
+        ([MC-MQSRM] 3.1.5.1.6.2, 3.1.5.1.12)
+        """
         if post.kind in _RECEIPTS and post.receipt is not None:
             self._receipts.take(post.receipt, post.final, done)
             return
@@ -118,13 +122,19 @@ class SrmpReception:
             proof = b"", b"", self._clock.new_guid().bytes
         else:
             proof = source.certificate or source.address.encode(), guid.bytes, b""
-        digest = blake2b(digest_size=_SCOPE, person=b"srmp")
-        for part in proof:
-            digest.update(len(part).to_bytes(4, "big") + part)
         address = source.address
         origin = Origin(address, f"HTTP from {address}", transport=Owed.SRMP.value)
-        origin.isolate(digest.digest(), is_known=bool(source.certificate))
+        origin.isolate(_scope(*proof), is_known=bool(source.certificate))
         return origin
+
+
+@lru_cache(maxsize=1024)
+def _scope(*proof: bytes) -> bytes:
+    """What stands for a poster."""
+    digest = blake2b(digest_size=_SCOPE, person=b"srmp")
+    for part in proof:
+        digest.update(len(part).to_bytes(4, "big") + part)
+    return digest.digest()
 
 
 def _arrival_position(position: StreamPosition) -> ArrivalPosition:

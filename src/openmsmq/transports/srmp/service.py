@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from ssl import SSLContext
 from typing import Final, NamedTuple
 
@@ -79,6 +80,8 @@ class SrmpService:
         )
         self._client: SrmpClient | None = None
         self._posting: set[asyncio.Task[None]] = set()
+        self._posts: list[tuple[SrmpPost, PostSource, asyncio.Future[SrmpOutcome]]] = []
+        "Messages that came in this turn of the loop."
         self._answers: list[tuple[Callable[[PostResult], None], PostResult]] = []
         "Answers that came in this turn of the loop."
         self.reception: SrmpReception | None = None
@@ -141,13 +144,27 @@ class SrmpService:
         if reception is None or self._driver.is_closed:
             return SrmpOutcome.BUSY
         outcome: asyncio.Future[SrmpOutcome] = asyncio.get_running_loop().create_future()
-
-        def done(found: SrmpOutcome) -> None:
-            if not outcome.done():
-                outcome.set_result(found)
-
-        self._driver.call(lambda: reception.take(post, source, done))
+        if not self._posts:  # those that come together are taken together
+            asyncio.get_running_loop().call_soon(self._take_all, reception)
+        self._posts.append((post, source, outcome))
         return await outcome
+
+    def _take_all(self, reception: SrmpReception) -> None:
+        posts, self._posts = self._posts, []
+
+        def take() -> None:
+            for post, source, outcome in posts:
+                try:
+                    reception.take(post, source, partial(_set, outcome))
+                except Exception as error:
+                    if not outcome.done():
+                        outcome.set_exception(error)
+
+        if self._driver.is_closed:
+            for _, _, outcome in posts:
+                _set(outcome, SrmpOutcome.BUSY)
+        else:
+            self._driver.call(take)
 
     def _redirected(self, to: str) -> FormatName | None:
         """Another queue for a message to an address of this manager ([MC-MQSRM] 3.1.5.1.3)."""
@@ -194,6 +211,11 @@ class SrmpService:
     def _call(self, call: Callable[[], None]) -> None:
         if not self._driver.is_closed:
             self._driver.call(call)
+
+
+def _set(outcome: asyncio.Future[SrmpOutcome], found: SrmpOutcome) -> None:
+    if not outcome.done():
+        outcome.set_result(found)
 
 
 def _place(url: str) -> tuple[str, int]:

@@ -76,7 +76,10 @@ class StreamReceipts:
         return None if self._next == inf else self._next
 
     def came(self, key: bytes, now: float, messages: int = 1) -> None:
-        """Messages of a stream were stored, or have come before; the timer starts anew."""
+        """Messages of a stream were stored, or have come before; the timer starts anew.
+
+        ([MC-MQSRM] 3.1.5.1.6.3)
+        """
         due = self._due.get(key)
         if due is None:
             due = self._add(key, _DueReceipt(now + COALESCE_S, now))
