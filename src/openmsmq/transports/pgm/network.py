@@ -29,6 +29,7 @@ _PACKET_INFO: Final = 8
 _MTU_DISCOVER: Final = 10
 _DISCOVER_DO: Final = 2
 _MTU: Final = 14
+_RECEIVE_BUFFER_FORCE: Final = 33
 "Options of Linux that the module socket does not name."
 ANY_GROUP: Final = "239.255.255.250"
 "Nothing is sent to it: it is asked how a packet would leave."
@@ -79,7 +80,10 @@ class MulticastNetwork:
 
     def _prepare_inbound(self) -> None:
         inbound = self._inbound
-        inbound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        try:  # the system's maximum is often far less than a second of packets
+            inbound.setsockopt(socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, RECEIVE_BUFFER)
+        except PermissionError:
+            inbound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         inbound.setsockopt(socket.IPPROTO_IP, _MULTICAST_ALL, 0)
         if self._udp_port is not None:
             inbound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from openmsmq.transports.pgm.network import MulticastNetwork, default_interface
+from openmsmq.transports.pgm.network import RECEIVE_BUFFER, MulticastNetwork, default_interface
 
 LOOPBACK, GROUP = IPv4Address("127.0.0.1"), IPv4Address("239.192.7.1")
 Received = list[tuple[bytes, IPv4Address, IPv4Address]]
@@ -105,3 +105,13 @@ def test_without_the_privilege_it_is_refused() -> None:
             os._exit(0)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gets more than the system's maximum")
+def test_a_receiver_that_is_busy_for_a_moment_loses_nothing() -> None:
+    network = MulticastNetwork(LOOPBACK, udp_port=free_port(), ttl=16, is_alert=True)
+    size = network._inbound.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    network._plain.close()
+    for opened in (network._alert, network._near, network._inbound):
+        opened.close()
+    assert size >= RECEIVE_BUFFER
