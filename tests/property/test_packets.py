@@ -18,6 +18,7 @@ from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.packet.ping import PingPacket
+from openmsmq.packet.signed import signed_fields, view_fields
 from openmsmq.packet.view import PacketView
 from openmsmq.wire.reader import decode_whole
 
@@ -142,6 +143,13 @@ def test_the_quick_check_and_the_full_decoder_agree(message: UserMessage) -> Non
     view = PacketView.parse(message.encode())
     assert view.message() == message
     assert_same_fields(view, message)
+
+
+@given(user_messages())
+def test_what_is_signed_is_the_same_by_offset_and_decoded(message: UserMessage) -> None:
+    view = PacketView(message.encode())
+    assert view_fields(view) == signed_fields(message)
+    assert view.security == message.security
 
 
 @given(user_messages(), st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=3))

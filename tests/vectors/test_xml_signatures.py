@@ -56,7 +56,7 @@ def owner(name: str) -> SenderCertificate:
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
 def test_a_prepared_signature_is_valid(vector: dict[str, Any]) -> None:
-    """SRMP-316, SRMP-303, SRMP-304, SRMP-308: in both orders of octets."""
+    """SRMP-316, SRMP-303, SRMP-304, SRMP-308, MSEC-186, MSEC-190: in both orders of octets."""
     found = read(vector["element"])
     assert isinstance(found, Signature)
     parts = {name: bytes.fromhex(value) for name, value in vector["parts"].items()}
@@ -72,7 +72,7 @@ def test_a_prepared_signature_is_valid(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", VECTORS[:2], ids=lambda vector: vector["name"])
 def test_a_prepared_signature_is_made_again_to_the_byte(vector: dict[str, Any]) -> None:
-    """SRMP-299 to SRMP-302, SRMP-305 to SRMP-307."""
+    """SRMP-299 to SRMP-302, SRMP-305 to SRMP-307, MSEC-184."""
     found = read(vector["element"])
     assert isinstance(found, Signature)
     value = XmlSigner(private_key(vector["key"])).sign(vector["signed_info"])

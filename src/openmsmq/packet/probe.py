@@ -15,13 +15,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.user import UserHeader
 from openmsmq.packet.message import UserMessage
-from openmsmq.packet.signed import (
-    NO_SIGNATURE,
-    NameBytes,
-    is_signed,
-    names_on_the_wire,
-    signed_bytes,
-)
+from openmsmq.packet.signed import NameBytes, names_on_the_wire, signed_bytes, signed_fields
 from openmsmq.properties.message import HashAlgorithm, SignatureType
 from openmsmq.security.digests import DIGEST_INFO, digest
 from openmsmq.security.rsa import RsaPublicKey
@@ -54,7 +48,7 @@ class SignatureVerdict:
 
 def judge(message: UserMessage) -> SignatureVerdict | None:
     """The verdict on the signature of a message; None if it has none."""
-    if not is_signed(message):
+    if not signed_fields(message).signature:
         return None
     security = message.security
     if security is not None and security.flags & SecurityFlags.EB:
@@ -72,7 +66,7 @@ def judge(message: UserMessage) -> SignatureVerdict | None:
 
 def _judged(message: UserMessage, certificate: Certificate, key: RsaPublicKey) -> SignatureVerdict:
     """Try the readings on what was signed."""
-    signature = _signature(message)
+    signature = signed_fields(message).signature
     for order, octets in (("reversed", signature[::-1]), ("natural", signature)):
         found = _digest_of(key.recover(octets))
         if found is None:
@@ -101,16 +95,10 @@ def _is_of(
     value: bytes,
 ) -> bool:
     try:
-        covered = signed_bytes(message, kind, message.properties.body, names)
+        covered = signed_bytes(signed_fields(message, names), kind, message.properties.body)
         return digest(algorithm, covered) == value
     except MQError:
         return False
-
-
-def _signature(message: UserMessage) -> bytes:
-    security, many = message.security, message.multi_queue
-    own = b"" if security is None else security.signature
-    return many.signature.signature if own in NO_SIGNATURE and many is not None else own
 
 
 def _digest_of(block: bytes) -> tuple[HashAlgorithm, bytes] | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.headers.multi_queue import MQFAddressHeader
-from openmsmq.packet.headers.properties import PropertyFlags
-from openmsmq.packet.headers.user import UserFlags, UserHeader
+from openmsmq.packet.headers.properties import MessagePropertiesStart, PropertyFlags
+from openmsmq.packet.headers.user import UserFlags, UserHeader, UserHeaderStart
 from openmsmq.packet.message import UserMessage
+from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import EXTENSION_SIZE, LABEL, USER, names_of, properties_offset, u32
 from openmsmq.properties.message import HashAlgorithm, SignatureType
 from openmsmq.security.digests import digest
 from openmsmq.security.rsa import RsaPublicKey, matching_digest
@@ -18,7 +20,44 @@ NO_SIGNATURE: Final = (b"", bytes(4))
 "Four zero bytes say that there is none here (MSEC-A07)."
 NameBytes = tuple[bytes, bytes, bytes]
 "What stands for the destination, the administration and the response queue."
+_NO_CONNECTOR: Final = bytes(16)
+_SOURCE: Final = USER + UserHeaderStart.offset_of("SourceQueueManager")
+_CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
+_CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
+_BODY_TYPE: Final = MessagePropertiesStart.offset_of("BodyType")
+_APPLICATION_TAG: Final = MessagePropertiesStart.offset_of("ApplicationTag")
+_OWN_ORDER: Final = (SignatureType.MSMQ_2_0, SignatureType.MSMQ_1_0, SignatureType.MSMQ_3_0)
+_LISTED_ORDER: Final = (SignatureType.MSMQ_3_0,)
 _ACKNOWLEDGEMENTS: Final = PropertyFlags.PA | PropertyFlags.PR | PropertyFlags.NA | PropertyFlags.NR
+
+
+class SignedFields(NamedTuple):
+    """The fields of a message that signatures cover, each as it is hashed, and the signatures."""
+
+    names: NameBytes
+    source: bytes
+    delivery: bytes
+    "Delivery mode, priority, journaling and acknowledgements, a byte each."
+    connector: bytes
+    correlation_id: bytes
+    application_tag: bytes
+    label: bytes
+    extension: bytes
+    message_class: bytes
+    body_type: bytes
+    destinations: bytes
+    "The list of several destinations."
+    hash_algorithm: int
+    own: bytes
+    "The signature in the SecurityHeader."
+    listed: bytes
+    "The one behind the list of destinations."
+
+    @property
+    def signature(self) -> bytes:
+        """The one that counts ([MS-MQQB] 3.1.5.8.3); nothing if there is none."""
+        found = self.listed if self.own in NO_SIGNATURE else self.own
+        return b"" if found in NO_SIGNATURE else found
 
 
 def names_on_the_wire(user: UserHeader) -> NameBytes:
@@ -26,46 +65,84 @@ def names_on_the_wire(user: UserHeader) -> NameBytes:
     return name_bytes(user.destination), name_bytes(user.admin), name_bytes(user.response)
 
 
-def signed_bytes(
-    message: UserMessage,
-    kind: SignatureType,
-    body: bytes,
-    names: Callable[[UserHeader], NameBytes] = names_on_the_wire,
-) -> bytes:
-    """What is hashed for a signature ([MS-MQMQ] 2.5.1 - 2.5.3), values without lengths (MSEC-A42).
+def signed_fields(
+    message: UserMessage, names: Callable[[UserHeader], NameBytes] = names_on_the_wire
+) -> SignedFields:
+    """What is signed of a message that was decoded.
 
-    `body` is the clear one; `names` says which bytes stand for the names of queues, which no
-    specification does: those on the wire, without count and padding (MSEC-A01).
+    `names` says which bytes stand for the names of queues, which no specification does: those on
+    the wire, without count and padding (MSEC-A01).
     """
     user, properties = message.user, message.properties
-    destination, admin, response = names(user)
-    parts = [
-        properties.correlation_id,
-        properties.application_tag.to_bytes(4, "little"),
-        body,
-        properties.label_utf16,
-        response,
-        admin,
-    ]
+    connector, security, many = user.connector_type, message.security, message.multi_queue
+    return SignedFields(
+        names=names(user),
+        source=user.source_queue_manager.bytes_le,
+        delivery=_delivery(user.flags, message.base.flags, properties.flags),
+        connector=_NO_CONNECTOR if connector is None else connector.bytes_le,
+        correlation_id=properties.correlation_id,
+        application_tag=properties.application_tag.to_bytes(4, "little"),
+        label=properties.label_utf16,
+        extension=properties.extension,
+        message_class=properties.message_class.to_bytes(2, "little"),
+        body_type=properties.body_type.to_bytes(4, "little"),
+        destinations=b"" if many is None else list_bytes(many.destination),
+        hash_algorithm=properties.hash_algorithm,
+        own=b"" if security is None else security.signature,
+        listed=b"" if many is None else many.signature.signature,
+    )
+
+
+def view_fields(view: PacketView) -> SignedFields:
+    """The same of the bytes of a packet, by offset: most of the headers are not decoded."""
+    data, flags = view.data, view.flags
+    if flags & UserFlags.MQ:
+        return signed_fields(view.message())
+    (destination, admin, response), end = names_of(data, flags)
+    start = properties_offset(data)
+    label_end = start + LABEL + 2 * data[start + 1]
+    extension_end = label_end + u32(data, start + EXTENSION_SIZE)[0]
+    return SignedFields(
+        names=(destination, admin, response),
+        source=data[_SOURCE : _SOURCE + 16],
+        delivery=_delivery(flags, view.base_flags, data[start]),
+        connector=data[end : end + 16] if flags & UserFlags.CQ else _NO_CONNECTOR,
+        correlation_id=data[start + _CORRELATION : start + _CORRELATION + 20],
+        application_tag=data[start + _APPLICATION_TAG : start + _APPLICATION_TAG + 4],
+        label=data[start + LABEL : label_end],
+        extension=data[label_end:extension_end],
+        message_class=data[start + _CLASS : start + _CLASS + 2],
+        body_type=data[start + _BODY_TYPE : start + _BODY_TYPE + 4],
+        destinations=b"",
+        hash_algorithm=view.hash_algorithm,
+        own=view.signature,
+        listed=b"",
+    )
+
+
+def _delivery(user: int, base: int, properties: int) -> bytes:
+    """Delivery mode, priority, journaling and acknowledgements as they are hashed."""
+    journaling = (user & (UserFlags.JN | UserFlags.JP)) >> 8
+    return bytes(((user & UserFlags.DM) >> 5, base & 7, journaling, properties & _ACKNOWLEDGEMENTS))
+
+
+def signed_bytes(fields: SignedFields, kind: SignatureType, body: bytes) -> bytes:
+    """What is hashed for a signature ([MS-MQMQ] 2.5.1 - 2.5.3), values without lengths (MSEC-A42).
+
+    `body` is the clear one.
+    """
+    destination, admin, response = fields.names
+    parts = [fields.correlation_id, fields.application_tag, body, fields.label, response, admin]
     if kind is SignatureType.MSMQ_1_0:
         return b"".join(parts)
     if kind is SignatureType.MSMQ_3_0:
-        many = message.multi_queue
-        parts += (properties.extension, b"" if many is None else list_bytes(many.destination))
-    connector = user.connector_type
+        parts += (fields.extension, fields.destinations)
     parts += (
-        user.source_queue_manager.bytes_le,
-        bytes(
-            (
-                (user.flags & UserFlags.DM) >> 5,
-                message.base.flags & 7,
-                (user.flags & (UserFlags.JN | UserFlags.JP)) >> 8,
-                properties.flags & _ACKNOWLEDGEMENTS,
-            )
-        ),
-        properties.message_class.to_bytes(2, "little"),
-        properties.body_type.to_bytes(4, "little"),
-        bytes(16) if connector is None else connector.bytes_le,
+        fields.source,
+        fields.delivery,
+        fields.message_class,
+        fields.body_type,
+        fields.connector,
     )
     if kind is SignatureType.MSMQ_2_0:
         parts.append(destination)
@@ -82,37 +159,16 @@ def list_bytes(header: MQFAddressHeader) -> bytes:
     return header.encode()[MQFAddressHeader.SIZE : header.header_size]
 
 
-def find_signature(message: UserMessage, key: RsaPublicKey, body: bytes) -> SignatureType | None:
+def find_signature(fields: SignedFields, key: RsaPublicKey, body: bytes) -> SignatureType | None:
     """Which signature of a message is right ([MS-MQQB] 3.1.5.8.3); None if none is.
 
     In the SecurityHeader 2.0 comes before 1.0, then 3.0 (MSEC-A08); behind a list of destinations
     there is only 3.0. RSA is computed once for all of them.
     """
-    algorithm = HashAlgorithm(message.properties.hash_algorithm)
-    header, many = message.security, message.multi_queue
-    own = b"" if header is None else header.signature
-    if own not in NO_SIGNATURE:
-        order = (SignatureType.MSMQ_2_0, SignatureType.MSMQ_1_0, SignatureType.MSMQ_3_0)
-        return matching_digest(key, own, algorithm, _digests(message, body, algorithm, order))
-    listed = b"" if many is None else many.signature.signature
-    if listed not in NO_SIGNATURE:
-        last = (SignatureType.MSMQ_3_0,)
-        return matching_digest(key, listed, algorithm, _digests(message, body, algorithm, last))
-    return None
-
-
-def is_signed(message: UserMessage) -> bool:
-    """Whether there is a signature, in one place or the other."""
-    header, many = message.security, message.multi_queue
-    return (header is not None and header.signature not in NO_SIGNATURE) or (
-        many is not None and many.signature.signature not in NO_SIGNATURE
-    )
-
-
-def _digests(
-    message: UserMessage,
-    body: bytes,
-    algorithm: HashAlgorithm,
-    kinds: tuple[SignatureType, ...],
-) -> Iterator[tuple[SignatureType, bytes]]:
-    return ((one, digest(algorithm, signed_bytes(message, one, body))) for one in kinds)
+    signature = fields.signature
+    if not signature:
+        return None
+    order = _LISTED_ORDER if fields.own in NO_SIGNATURE else _OWN_ORDER
+    algorithm = HashAlgorithm(fields.hash_algorithm)
+    digests = ((kind, digest(algorithm, signed_bytes(fields, kind, body))) for kind in order)
+    return matching_digest(key, signature, algorithm, digests)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from openmsmq.errors import CannotSignDataEx, CertificateNotProvided, InvalidCertificate
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, SecurityHeaderStart
-from openmsmq.packet.message import UserMessage
-from openmsmq.packet.signed import signed_bytes
+from openmsmq.packet.signed import SignedFields, signed_bytes, view_fields
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import HashAlgorithm, SenderIdType, SignatureType
 from openmsmq.security.digests import digest
@@ -100,14 +99,14 @@ class MessageSigner:
 
     def sign(self, packet: bytes) -> bytes:
         """A packet that was built with `header`, signed ([MS-MQQB] 3.1.7.1.4)."""
-        value = self.signature(PacketView(packet).message())
+        value = self.signature(view_fields(PacketView(packet)), PacketView(packet).body)
         sid = 0 if self.sender is None else len(self.sender.encode())
         start = PacketView(packet).security_offset + SecurityHeaderStart.SIZE + round_up(sid)
         return packet[:start] + value + packet[start + len(value) :]
 
-    def signature(self, message: UserMessage) -> bytes:
+    def signature(self, fields: SignedFields, body: bytes) -> bytes:
         """The signature of a message, its octets in the order of CryptoAPI (MSEC-A06)."""
-        covered = signed_bytes(message, self.kind, message.properties.body)
+        covered = signed_bytes(fields, self.kind, body)
         return self._sign(digest(self.algorithm, covered))[::-1]
 
     def _sign(self, value: bytes) -> bytes:

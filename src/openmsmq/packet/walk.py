@@ -98,6 +98,26 @@ def after_names(data: bytes, flags: int) -> int:
     return offset + 16 if flags & UserFlags.CQ else offset
 
 
+def names_of(data: bytes, flags: int) -> tuple[list[bytes], int]:
+    """Destination, administration and response queue, and where they end ([MS-MQMQ] 2.2.19.2).
+
+    A direct name without its count and padding; nothing for none.
+    """
+    found: list[bytes] = []
+    offset = NAMES
+    for shift in (10, 13, 16):
+        code = flags >> shift & 7
+        if code == DIRECT:
+            end = offset + 2 + u16(data, offset)[0]
+            found.append(data[offset + 2 : end])
+            offset = round_up(end)
+        else:
+            end = offset + _NAME_SIZES[code]
+            found.append(data[offset:end])
+            offset = end
+    return found, offset
+
+
 def after_transaction(data: bytes, flags: int, offset: int) -> int:
     """Where the TransactionHeader that may stand at `offset` ends ([MS-MQMQ] 2.2.20.5)."""
     if not flags & UserFlags.TH:

@@ -12,7 +12,7 @@ from tests.unit.packet.test_signer import signed
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.probe import READINGS, judge
-from openmsmq.packet.signed import signed_bytes
+from openmsmq.packet.signed import signed_bytes, signed_fields
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import HashAlgorithm, SignatureType
 from openmsmq.security.digests import digest
@@ -30,7 +30,9 @@ def message_of(packet: bytes) -> UserMessage:
 def test_every_reading_is_found(reading: str, order: str) -> None:
     "MSEC-040: what a sender did is seen in its signature."
     message = message_of(signed(signer()))
-    covered = signed_bytes(message, SignatureType.MSMQ_2_0, b"body", READINGS[reading])
+    covered = signed_bytes(
+        signed_fields(message, READINGS[reading]), SignatureType.MSMQ_2_0, b"body"
+    )
     block = padded(HashAlgorithm.SHA1, digest(HashAlgorithm.SHA1, covered), 256)
     numbers = private_key("user-2048").private_numbers()
     value = pow(int.from_bytes(block, "big"), numbers.d, numbers.public_numbers.n)

@@ -34,7 +34,7 @@ def test_a_signature_is_read_as_it_was_written() -> None:
 
 
 def test_what_is_signed_is_kept_to_the_character() -> None:
-    """SRMP-306: nothing is canonicalised (HTTP-27)."""
+    """SRMP-306, MSEC-187: nothing is canonicalised (HTTP-27)."""
     odd = WRITTEN.replace("<SignedInfo>", "<SignedInfo  >\n<!-- x -->")
     found = read(odd)
     assert isinstance(found, Signature)
@@ -89,7 +89,7 @@ def test_digests_fit_the_attachments_they_were_made_of() -> None:
 def test_digests_of_other_attachments_are_found(
     references: tuple[Reference, ...], body: bytes | None, extension: bytes | None, reason: str
 ) -> None:
-    """SRMP-312, SRMP-313, SRMP-315: and every attachment has to be covered."""
+    """SRMP-312, SRMP-313, SRMP-315, MSEC-185: and every attachment has to be covered."""
     fault = digest_fault(replace(WHOLE, references=references), body, extension)
     assert fault is not None
     assert reason in fault

@@ -30,7 +30,7 @@ SIGNED = sign(b"<order/>", b"more", "sha1", MANAGER, XmlSigner(KEY))
 
 
 def test_what_is_signed_fits_the_attachments_and_the_certificate() -> None:
-    """SRMP-303, SRMP-304, SRMP-306, SRMP-307, SRMP-308: body first, then extension."""
+    """SRMP-303, SRMP-304, SRMP-306 to SRMP-308, MSEC-184: body first, then extension."""
     assert digest_fault(SIGNED, b"<order/>", b"more") is None
     assert [r.uri for r in SIGNED.references] == [f"cid:body@{MANAGER}", f"cid:extension@{MANAGER}"]
     assert is_made_with(OWNER, SIGNED)

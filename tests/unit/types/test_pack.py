@@ -15,7 +15,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.packet.headers.transaction import TransactionHeader
-from openmsmq.packet.signed import find_signature
+from openmsmq.packet.signed import find_signature, signed_fields
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass, PrivacyLevel, SignatureType
 from openmsmq.security.x509 import decode_certificate
@@ -207,7 +207,7 @@ def test_a_message_is_signed_or_not() -> None:
     assert security.sender_cert == signer().certificate
     key = decode_certificate(security.sender_cert).key
     assert key is not None
-    assert find_signature(view.message(), key, b"body") is SignatureType.MSMQ_2_0
+    assert find_signature(signed_fields(view.message()), key, b"body") is SignatureType.MSMQ_2_0
 
 
 def test_a_message_asks_for_encryption() -> None:

@@ -23,7 +23,7 @@ from openmsmq.packet.encrypted import is_fitting, without_cipher
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import UserMessage
-from openmsmq.packet.signed import NO_SIGNATURE, find_signature, is_signed
+from openmsmq.packet.signed import SignedFields, find_signature, view_fields
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import (
     ALGORITHMS,
@@ -48,6 +48,7 @@ BAD_SIGNATURE: Final = MessageClass.NACK_BAD_SIGNATURE
 MODERN_CIPHERS: Final = frozenset(
     (PrivacyLevel.AES, algorithm) for algorithm in ALGORITHMS[PrivacyLevel.AES]
 )
+_HASHES: Final = frozenset(HashAlgorithm)
 _SHORT_RC2: Final = bytes(11)
 "The last bytes of an RC2 key of 40 bits from the enhanced provider ([MS-MQQB] 3.1.7.1.5)."
 _KNOWN_PROVIDERS: Final = frozenset(name.replace(",", "").lower() for name in PROVIDERS.values())
@@ -129,26 +130,30 @@ class Examiner:
         `now` is in seconds since 1970 UTC. `Malformed` for a SecurityHeader that contradicts
         itself ([MS-MQMQ] 2.2.20.6).
         """
-        message = PacketView(packet).message()
-        security = message.security
+        view = PacketView(packet)
+        security = view.security
         if security is not None:
             check_sender_id(security)
         is_encrypted = security is not None and bool(security.flags & SecurityFlags.EB)
-        clear, body = packet, message.properties.body
+        clear = packet
         if is_encrypted:
-            decrypted = self._decrypt(message, now)
-            if decrypted is None:
+            body = self._decrypt(view.message(), now)
+            if body is None:
                 return Examination(packet, BAD_ENCRYPTION, is_encrypted=True)
-            clear, body = without_cipher(packet, decrypted), decrypted
+            clear = without_cipher(packet, body)
+        else:
+            body = view.body
         clear = PacketView(clear).unverified()  # only what is found here counts
-        if not is_signed(message):
+        fields = view_fields(view)
+        if not fields.signature:
             return Examination(clear, is_encrypted=is_encrypted)
-        kind, sender, fault = self._verify(message, body, now)
+        kind, sender, fault = self._verify(fields, security, body, now)
         if fault is not None:
             return Examination(packet, fault, is_encrypted=is_encrypted)
         if security is not None:
             clear = PacketView(clear).verified(kind)
-        return Examination(clear, None, kind, sender, is_encrypted, signature_name(message))
+        name = signature_name(fields, security)
+        return Examination(clear, None, kind, sender, is_encrypted, name)
 
     # The body
 
@@ -231,13 +236,12 @@ class Examiner:
     # The signature
 
     def _verify(
-        self, message: UserMessage, body: bytes, now: float
+        self, fields: SignedFields, security: SecurityHeader | None, body: bytes, now: float
     ) -> tuple[SignatureType, Sid | None, MessageClass | None]:
         """Which signature is right and who made it, or why none is ([MS-MQQB] 3.1.5.8.3)."""
         nothing, policy = SignatureType.NONE, self.policy
-        security = message.security
-        algorithm = message.properties.hash_algorithm
-        if algorithm not in policy.hashes or algorithm not in set(HashAlgorithm):
+        algorithm = fields.hash_algorithm
+        if algorithm not in policy.hashes or algorithm not in _HASHES:
             return nothing, None, BAD_SIGNATURE
         der = b"" if security is None else security.sender_cert
         certificate = _certificate(der)
@@ -248,7 +252,7 @@ class Examiner:
             return nothing, None, _not_rsa(security)
         if key.bits < policy.key_bits_min:
             return nothing, None, BAD_SIGNATURE
-        kind = find_signature(message, key, body)
+        kind = find_signature(fields, key, body)
         if kind is None or kind not in policy.signatures:
             return nothing, None, BAD_SIGNATURE
         sender, is_known = self._sender(security, der)
@@ -284,14 +288,10 @@ def check_sender_id(security: SecurityHeader) -> None:
         raise Malformed("SenderIdSize", 0, f"is {len(raw)}, and ST says that there is none")
 
 
-def signature_name(message: UserMessage) -> bytes:
+def signature_name(fields: SignedFields, security: SecurityHeader | None) -> bytes:
     """What names a signature among all that come to a queue (MSEC-A38)."""
-    security, many = message.security, message.multi_queue
-    own = b"" if security is None else security.signature
-    if own in NO_SIGNATURE and many is not None:
-        own = many.signature.signature
     certificate = b"" if security is None else security.sender_cert
-    parts = (certificate, own, message.user.destination.encode())
+    parts = (certificate, fields.signature, fields.names[0])
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 

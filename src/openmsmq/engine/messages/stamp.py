@@ -23,7 +23,7 @@ from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.trailer import Trailer, letter_trailer
 from openmsmq.packet.headers.user import NO_GUID, UserFlags, UserHeaderStart
-from openmsmq.packet.signed import NO_SIGNATURE, signed_bytes
+from openmsmq.packet.signed import NO_SIGNATURE, signed_bytes, view_fields
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import (
     FLAGS,
@@ -148,10 +148,9 @@ def require_same(before: bytes, after: bytes) -> None:
 
     The program signed it for another queue, or without knowing that it is for a transaction.
     """
-    first, last = PacketView(before).message(), PacketView(after).message()
-    kind = SignatureType.MSMQ_2_0
-    covered = (signed_bytes(one, kind, one.properties.body) for one in (first, last))
-    if len(set(covered)) > 1:
+    views, kind = (PacketView(before), PacketView(after)), SignatureType.MSMQ_2_0
+    first, last = (signed_bytes(view_fields(view), kind, view.body) for view in views)
+    if first != last:
         raise FailVerifySignatureEx("it was signed for another destination, or for no transaction")
 
 

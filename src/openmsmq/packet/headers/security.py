@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from struct import pack
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Self
 
 from openmsmq import limits
 from openmsmq.wire.fixed import U16, U32, Bits, Fixed, Named, extended, fixed
@@ -121,6 +121,21 @@ class SecurityHeader(SecurityHeaderStart):
             provider_info=provider_info,
             paddings=tuple(paddings),
         )
+
+    @classmethod
+    def view(cls, data: bytes, offset: int) -> Self:
+        """The header at an offset of a packet that was checked before: without a Reader."""
+        flags, *sizes = SecurityHeaderStart.LAYOUT.unpack_from(data, offset)
+        offset += SecurityHeaderStart.SIZE
+        items: list[Any] = []
+        paddings: list[bytes] = []
+        for size in sizes:
+            end = offset + size
+            items.append(data[offset:end])
+            offset = end + (-size & 3)
+            paddings.append(data[end:offset])
+        items.append(tuple(paddings))
+        return cls(flags, *sizes, *items)
 
     def as_sent(self, *, encrypted: bool) -> Self:
         """The same with the flags of a sender ([MS-MQDMPR] 3.1.7.1.32).

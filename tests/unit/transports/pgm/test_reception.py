@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from ipaddress import IPv4Address
+from typing import Any
 
 import pytest
 from tests.unit.transports.pgm.group import GroupHost, Segment
@@ -169,3 +170,15 @@ def test_a_group_as_the_destination_of_a_binary_message_is_refused() -> None:
     host.enter(lambda: None)
     assert outcome.rejected == [MessageClass.NACK_BAD_DST_Q]
     assert not host.labels(queue)
+
+
+@pytest.mark.parametrize("policy", [{"authenticate": True}, {"privacy": 2}], ids=str)
+def test_the_demands_of_a_queue_hold_for_multicast(policy: dict[str, Any]) -> None:
+    """MSEC-083: neither an unsigned message nor one in clear text is put there."""
+    segment = Segment()
+    sender, receiver = GroupHost(segment), GroupHost(segment)
+    strict, open_ = receiver.listen("strict"), receiver.listen("open")
+    strict.properties = replace(strict.properties, **policy)
+    sender.publish(Message(b"1", label="one"))
+    segment.wait(1.0)
+    assert (receiver.labels(strict), receiver.labels(open_)) == ([], ["one"])

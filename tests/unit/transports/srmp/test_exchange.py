@@ -237,7 +237,7 @@ def test_the_hash_algorithm_of_a_message_is_that_of_its_digests(
 
 @pytest.mark.parametrize("senders", [None, KnownSenders({})])
 def test_without_certificate_a_signature_proves_nothing(senders: Senders | None) -> None:
-    """SRMP-316: and is no fault (HTTP-54)."""
+    """SRMP-316, MSEC-075, MSEC-189: and is no fault (HTTP-54)."""
     post = came(signed(), senders)
     assert (post.bad_signature, PacketView(post.packet).security) == ("", None)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -171,7 +173,7 @@ def test_a_stream_is_for_transactional_queues_only(name: bytes) -> None:
 
 
 def test_a_message_with_a_bad_signature_is_dropped() -> None:
-    """SRMP-309."""
+    """SRMP-309, MSEC-188."""
     signature = b'<Signature xmlns="http://www.w3.org/2000/02/xmldsig#"/></se:Header>'
 
     async def test(place: Place) -> None:
@@ -227,5 +229,22 @@ def test_the_source_of_a_message_is_not_believed() -> None:
         assert not origin.is_known
         assert not origin.is_proven
         assert UUID(GUID).bytes_le not in origin.scopes(UUID(GUID).bytes_le)
+
+    at_place(test)
+
+
+@pytest.mark.parametrize("policy", [{"authenticate": True}, {"privacy": 2}], ids=str)
+@pytest.mark.parametrize("data", [HERE, durable()])
+def test_the_demands_of_a_queue_hold_over_http(data: bytes, policy: dict[str, Any]) -> None:
+    """MSEC-083: neither an unsigned message nor one in clear text is put there."""
+
+    async def test(place: Place) -> None:
+        queue = place.local.find_queue("plain")
+        queue.properties = replace(queue.properties, **policy)
+        await place.take(data)
+        assert messages(place) == 0
+        queue.properties = replace(queue.properties, authenticate=False, privacy=1)
+        await place.take(data, PostSource("198.51.100.9"))
+        assert messages(place) == 1
 
     at_place(test)
