@@ -276,7 +276,7 @@ class Attacker:
                 await self._speak(shape, reader, writer, part)
             self.sent += len(part)
             if len(self._held) > HELD_MAX:
-                await self.let_go()
+                await self.release()
 
     async def _speak(
         self,
@@ -296,7 +296,7 @@ class Attacker:
             await asyncio.wait_for(reader.read(), WITHIN)
             writer.close()
 
-    async def let_go(self) -> None:
+    async def release(self) -> None:
         """Close what stays."""
         held, self._held = self._held, []
         for writer in held:
@@ -313,7 +313,7 @@ async def attack(place: tuple[str, int], count: int, shapes: Iterable[Shape]) ->
     for number, shape in enumerate(islice(cycle(shapes), count)):
         numbers.setdefault(shape, []).append(number)
     await asyncio.gather(*(attacker.send(shape, place, some) for shape, some in numbers.items()))
-    await attacker.let_go()
+    await attacker.release()
     return attacker.sent
 
 

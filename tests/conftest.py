@@ -32,7 +32,7 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeria
 # Tests make thousands of stores, and pytest keeps those of the last runs.
 setattr(opening, "BALLAST_SIZE", 0)  # noqa: B010  # it is a constant to everybody else
 
-# Whoever runs in the background may have been told to ignore it, and would hand that on to the
+# A run in the background may have been started with it ignored, and would hand that on to the
 # processes that tests start: some interrupt those, or themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -149,7 +149,7 @@ class Console:
 
 
 def _free_net() -> str:
-    """Addresses of this computer that nobody listens on, as long as those on the pages."""
+    """Addresses of this computer that no one listens on, as long as those on the pages."""
     for one, other in product(range(1, 10), repeat=2):
         net = f"127.{one}.{other}."
         with socket.socket() as test:

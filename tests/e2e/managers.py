@@ -23,7 +23,7 @@ Place = tuple[str, int]
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nobody has, for one who has to have the same again."""
+    """A port that no one has, for one who has to have the same again."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.bind((host, 0))
@@ -124,7 +124,7 @@ class ManagerProcess:
 
     @property
     def is_over(self) -> bool:
-        """Somebody has ended it."""
+        """Someone has ended it."""
         assert self._process is not None
         return self._process.poll() is not None
 

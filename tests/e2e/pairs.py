@@ -1,4 +1,4 @@
-"""A program that keeps two queues alike until it is told to end: `python -m tests.e2e.pairs DIR`.
+"""A program that keeps two queues alike until it is asked to end: `python -m tests.e2e.pairs DIR`.
 
 Every transaction sends some messages to both queues, or takes as many from both. Messages are
 numbered without a gap; the label is the last number of the transaction. It says on standard output

@@ -48,7 +48,7 @@ def count_of(shape: Shape) -> int:
 
 
 class Victim(ManagerProcess):
-    """A service with TLS, few descriptors, and somebody who looks at what it takes."""
+    """A service with TLS, few descriptors, and someone who looks at what it takes."""
 
     def __init__(self, folder: Path) -> None:
         make_certificates(folder)
@@ -88,7 +88,7 @@ class Victim(ManagerProcess):
 
 
 class Program(threading.Thread):
-    """Sends durable messages until it is told to stop, and looks at the service meanwhile."""
+    """Sends durable messages until it is asked to stop, and looks at the service meanwhile."""
 
     def __init__(self, victim: Victim) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ async def attack(victim: Victim, shape: Shape, *, after: int) -> int:
         until, lambda: victim.metric(shape.metric, shape.reason) >= expected, shape.name
     )
     assert victim.ask("/healthz") == '{"state": "ready"}'
-    await attacker.let_go()
+    await attacker.release()
     return after + count
 
 

@@ -113,7 +113,7 @@ def test_a_backup_under_load_shows_one_moment(worker: Worker, tmp_path: Path) ->
         before = dict(worker.said)
         document = json.loads(run("backup", copy, "--data", data, "--json")[0])
         after = dict(worker.said)
-        assert after["sent"] > before["sent"], "nobody worked meanwhile"
+        assert after["sent"] > before["sent"], "no one worked meanwhile"
         moments.append((document, before))
     assert worker.end(signal.SIGTERM) == 0
 
@@ -148,7 +148,7 @@ def send_one(directory: Path) -> ReceivedMessage:
         return queue.receive(timeout=0)
 
 
-def test_a_killed_backup_harms_nobody(worker: Worker, tmp_path: Path) -> None:
+def test_a_killed_backup_harms_no_one(worker: Worker, tmp_path: Path) -> None:
     chance = random.Random(1)
     worker.work_on(300)
     for number in range(KILLS):

@@ -45,7 +45,7 @@ def console(done: subprocess.CompletedProcess[str]) -> list[str]:
 def test_a_browser_shows_a_report_and_has_nothing_to_complain_about(
     name: str, tmp_path: Path
 ) -> None:
-    """Whatever ran or was refused, such as a script or a file from elsewhere, would be told."""
+    """Whatever ran or was refused, such as a script or a file from elsewhere, would be reported."""
     path = tmp_path / "page.html"
     PAGES[name].write(path)
     done = browse(path, "--dump-dom")

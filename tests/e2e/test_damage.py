@@ -62,7 +62,7 @@ def test_a_file_cut_short_is_damaged(store: Path, tmp_path: Path) -> None:
         with (copy / "data.mdb").open("r+b") as file:
             file.truncate(length)
     found = list(opened([store, *copies]))
-    # The last pages may be free ones that nobody misses; nothing is lost with them.
+    # The last pages may be free ones that no one misses; nothing is lost with them.
     allowed = {"StoreDamaged", "StoreForeign", str(MESSAGES)}
     assert found[0] == str(MESSAGES)
     assert set(found[1:]) <= allowed

@@ -105,7 +105,7 @@ def test_two_databases_of_one_server_have_their_parts(
 
 
 class Deaf(psycopg.Connection[Any]):
-    """A connection that breaks when it is to be told the outcome."""
+    """A connection that breaks when it is to be given the outcome."""
 
     def tpc_commit(self, xid: Any = None) -> None:
         self.close()

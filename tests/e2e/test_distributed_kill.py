@@ -1,7 +1,7 @@
 """Program, manager and database are killed at each step of a unit: queue and table agree.
 
 The program is a process that stops at a step and says so; then one of the three is killed. What is
-killed is started again, somebody recovers (the next program by itself, or `openmsmq transaction
+killed is started again, someone recovers (the next program by itself, or `openmsmq transaction
 recover`), and everything is looked at: each order is in the queue or in the table, by its name, and
 no lock is left, neither in the queue manager nor in the database.
 """
@@ -32,7 +32,7 @@ QUICK = (*STEPS[4:8],)
 
 
 def marked(victim: str, step: str, how: str) -> object:
-    """All sixty: a few for every day, the others where somebody waits for them."""
+    """All sixty: a few for every day, the others where someone waits for them."""
     is_quick = step in QUICK and how == RECOVER[(STEPS.index(step) + VICTIMS.index(victim)) % 2]
     mark = pytest.mark.slow if is_quick else pytest.mark.torture
     return pytest.param(victim, step, how, marks=mark, id=f"{victim} {step}, recovered {how}")
@@ -154,7 +154,7 @@ def test_queue_and_table_agree_after_a_kill(
 
 
 def _is_seen_gone(shop: Shop) -> bool:
-    """No program is at work on a unit any more."""
+    """No program is active on a unit any more."""
     with shop.manager.connect() as there, psycopg.connect(shop.postgres.dsn) as database:
         xids = [xid.gtrid for xid in database.tpc_recover()]
         states = there.backend.unit_states([xid for xid in xids if xid.startswith("unit:")])

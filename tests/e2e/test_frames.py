@@ -117,7 +117,7 @@ def test_frames_1_and_2_ping(service: ManagerProcess) -> None:
     assert response.qm_guid == UUID(service.id)
 
 
-@pytest.mark.parametrize("meant", ["this manager", "anybody"])
+@pytest.mark.parametrize("meant", ["this manager", "anyone"])
 def test_frames_3_to_6_handshake(service: ManagerProcess, meant: str) -> None:
     """MQQB-185, MQQB-186, MQQB-187, MQQB-190."""
     own = UUID(service.id)
@@ -215,7 +215,7 @@ def test_a_malformed_packet_ends_an_open_session_too(service: ManagerProcess) ->
             assert raw.rest() == b""
 
 
-def test_somebody_else_is_not_here(service: ManagerProcess) -> None:
+def test_another_manager_is_not_here(service: ManagerProcess) -> None:
     """MQQB-188: frame 3 as it is printed means another manager; it learns who is here."""
     with Raw(service) as raw:
         raw.send(frame(ESTABLISH))
@@ -225,7 +225,7 @@ def test_somebody_else_is_not_here(service: ManagerProcess) -> None:
     assert answer.header.server_guid == UUID(service.id)
 
 
-def test_a_session_that_nobody_ends_ends_with_the_service(tmp_path: Path) -> None:
+def test_a_session_that_no_one_ends_ends_with_the_service(tmp_path: Path) -> None:
     """MQQB-348."""
     manager = ManagerProcess(tmp_path, "short")
     with running(manager), Raw(manager) as raw:

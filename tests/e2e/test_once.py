@@ -147,7 +147,7 @@ def test_a_service_that_is_killed_between_keeps_the_ids(service: ManagerProcess)
         assert queue.info().messages == 50
 
 
-def test_what_waits_comes_to_the_moment_without_anybody_asking(service: ManagerProcess) -> None:
+def test_what_is_waiting_comes_to_the_moment_without_anyone_asking(service: ManagerProcess) -> None:
     with openmsmq.connect(service.app, reconnect=PATIENCE) as manager:
         queue = manager.create_queue("orders")
         queue.send("later", deliver_at=1.5)

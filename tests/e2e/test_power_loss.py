@@ -175,7 +175,7 @@ def cut(recording: Recording, at: int, chance: random.Random, *, syncs: bool = T
     disk = bytearray(recording.base)
     pending: list[Write] = []
 
-    def settle(likely: float) -> None:
+    def quiesce(likely: float) -> None:
         for write in pending:
             for offset, data in pages(write):
                 if chance.random() < likely:
@@ -184,7 +184,7 @@ def cut(recording: Recording, at: int, chance: random.Random, *, syncs: bool = T
 
     for event in recording.events[:at]:
         if isinstance(event, Sync) and syncs:
-            settle(1.0)
+            quiesce(1.0)
         elif isinstance(event, Write):
             if event.is_through and syncs:
                 put(disk, event.offset, event.data)
@@ -193,7 +193,7 @@ def cut(recording: Recording, at: int, chance: random.Random, *, syncs: bool = T
     under_way = recording.events[at]
     if isinstance(under_way, Write):
         pending.append(under_way)
-    settle(chance.choice((0.0, 0.1, 0.5, 0.9, 1.0)))
+    quiesce(chance.choice((0.0, 0.1, 0.5, 0.9, 1.0)))
     return bytes(disk)
 
 

@@ -188,7 +188,7 @@ def test_an_order_that_cannot_arrive_in_time_comes_back_to_the_laptop(
     assert letter.text == "<too late/>"
 
 
-def test_an_order_that_nobody_receives_in_time_comes_back_as_well(
+def test_an_order_that_no_one_receives_in_time_comes_back_as_well(
     sites: tuple[Site, Site],
 ) -> None:
     """SYS-021, SYS-024: the office tells, and the laptop has kept it until then."""

@@ -85,7 +85,7 @@ class Running:
         return [members for members in found if members["event"] == event]
 
     def metrics(self) -> str:
-        """What Prometheus is told."""
+        """What Prometheus is given."""
         host, port = self.ready()["console"]
         with urlopen(f"http://{host}:{port}/metrics", timeout=PATIENCE) as answer:
             return str(answer.read().decode())
@@ -115,7 +115,7 @@ def running(folder: Path, *options: str) -> Iterator[Running]:
 
 @dataclass
 class Program:
-    """Somebody who speaks the application protocol."""
+    """Someone who speaks the application protocol."""
 
     connection: socket.socket
 
@@ -180,7 +180,7 @@ def test_from_the_start_to_the_end(tmp_path: Path, number: signal.Signals) -> No
             service.process.send_signal(number)
             farewell = client.frame()
             assert farewell is not None
-            assert farewell.kind is Kind.CLOSING, "programs are told"
+            assert farewell.kind is Kind.CLOSING, "programs are notified"
             assert client.frame() is None
         assert service.ends() == 0
         assert not service.ready_file.exists()
@@ -377,7 +377,7 @@ def test_a_revoked_token_ends_its_connections(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_transactions_that_nobody_ends_are_aborted(tmp_path: Path) -> None:
+def test_transactions_that_no_one_ends_are_aborted(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     file = tmp_path / "data" / "openmsmq.toml"
     file.write_text("[app]\nidle_transaction_limit = 2\n")

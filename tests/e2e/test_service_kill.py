@@ -144,7 +144,7 @@ def survive(tmp_path: Path, kills: int) -> None:
         seen = sum(len(sender.acknowledged) for sender in senders)
         end = time.monotonic() + PATIENCE
         while sum(len(sender.acknowledged) for sender in senders) < seen + 30:
-            assert time.monotonic() < end, "nobody gets anything done"
+            assert time.monotonic() < end, "no one gets anything done"
             time.sleep(0.01)
         service.kill()
         service.start()

@@ -103,7 +103,7 @@ def test_a_message_arrives_as_it_was_sent(pair: Pair, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_copy_stays_in_the_journal_of_the_sender(pair: Pair, kind: str) -> None:
-    """MQQB-220, MQQB-275: of a transactional message when somebody has received it."""
+    """MQQB-220, MQQB-275: of a transactional message when someone has received it."""
     journal = pair.a.open_queue(".\\Journal$")
     journal.purge()
     pair.send(far_name(kind), letter("kept", kind, journal=True), kind=kind)
@@ -243,7 +243,7 @@ def stories(manager: Manager, identifier: str) -> str:
     return "\n".join(event.text for event in manager.explain(identifier))
 
 
-def test_a_message_that_nobody_confirms_is_given_up(tmp_path: Path) -> None:
+def test_a_message_that_no_one_confirms_is_given_up(tmp_path: Path) -> None:
     """AMB-50: it has arrived, and its receiver is gone before it says what became of it."""
     port = free_port("127.0.0.2")
     near = ManagerProcess(tmp_path, "a", peers={"b": ("127.0.0.2", port)})

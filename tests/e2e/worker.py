@@ -1,7 +1,7 @@
 """A program that works with queues until it is killed: `python -m tests.e2e.worker DIR SEED N`.
 
 It says on standard output what was acknowledged, and only then. Numbers count up from N, so that
-order and loss can be told.
+order and loss can be seen.
 
     sent N     a message was sent to `plain`
     got N      a message was received from `plain`

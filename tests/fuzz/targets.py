@@ -314,7 +314,7 @@ def sending(data: bytes) -> None:
 
 
 def session(data: bytes) -> None:
-    """A session that somebody else speaks to, from the first byte on or later: it goes on or ends.
+    """A session that another speaks to, from the first byte on or later: it goes on or ends.
 
     In one piece and in two it does the same; it keeps no more than what came, and says no more
     than the answers to it.

@@ -169,7 +169,7 @@ def test_the_packets_are_sound_before_they_are_changed() -> None:
 def test_the_length_of_an_srmp_envelope_wraps(length: int) -> None:
     """CVE-2023-21554 (QueueJumper): SRMPEnvelopeHeader.DataLength, doubled, wraps at 32 bits.
 
-    0x80000004 doubled is the true 8 bytes to whoever counts in 32 bits.
+    0x80000004 doubled is the true 8 bytes to the one who counts in 32 bits.
     """
     message = MESSAGES["over HTTP"].encode()
     bad = with_u32(message, "SRMPEnvelopeHeader.DataLength", length)

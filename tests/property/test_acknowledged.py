@@ -66,7 +66,7 @@ class Work:
     sent: set[tuple[str, str]] = field(default_factory=set)
     taken: set[tuple[str, str]] = field(default_factory=set)
     answer: Future[object] | None = None
-    "None while nobody asked for it to be committed."
+    "None while no one asked for it to be committed."
     undone: bool = False
     "It was aborted: nothing of it may be seen."
     xid: str = ""

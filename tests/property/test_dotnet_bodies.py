@@ -89,5 +89,5 @@ def test_the_text_of_an_envelope_is_well_formed(envelope: bytes) -> None:
         return
     parser = etree.XMLParser(recover=True)
     etree.fromstring(text.encode(), parser)
-    # Prefixes nobody declares are the sender's: namespaces are not looked at.
+    # Prefixes no one declares are the sender's: namespaces are not looked at.
     assert [entry for entry in parser.error_log if entry.domain_name != "NAMESPACE"] == []

@@ -7,7 +7,7 @@ such that copy them. Whatever happens, also in the midst of a commit:
 - no message is given twice by one subscription,
 - all that can be read in the end is given in the end,
 - of messages that are neither purged nor expired each ends once: given, or received by others,
-- of a subscription that belongs to somebody only that one reads, and nothing leaves that this owner
+- of a subscription that belongs to someone only that one reads, and nothing leaves that this owner
   has not marked as read; what it has, leaves when it is done with it,
 - a check of the store finds nothing.
 """
@@ -195,7 +195,7 @@ class Run:
         owner = self.open[name].owner
         found = self.reservations.read(self.open[name], after, last, size_max, owner)
         with pytest.raises(SubscriptionTaken):
-            self.reservations.read(self.open[name], after, last, size_max, "somebody else")
+            self.reservations.read(self.open[name], after, last, size_max, "another")
         assert found or after == last
         for at, item in enumerate(found, after + 1):
             body = PacketView(item.packet).body.decode()
@@ -267,7 +267,7 @@ class Run:
         self.expect(pending, came)
 
     def do_put_back(self, number: int) -> None:
-        """Whoever received messages was gone before the answer."""
+        """The one who received messages was gone before the answer."""
         if self.back:
             entries = self.back.pop()
             lost = bodies(entries)
@@ -276,7 +276,7 @@ class Run:
             self.world.receiver.put_back(self.queue, entries)
 
     def do_take(self, number: int) -> None:
-        """Somebody takes messages and decides later."""
+        """Someone takes messages and decides later."""
         holder = self.world.transactions.begin() if self.is_transactional else Holder()
         pending = self.world.receiver.receive(
             self.queue, 1 + number % 3, OWNER, wait=False, holder=holder
@@ -375,7 +375,7 @@ class Run:
         self.expect(self.reservations.commit(found, position, target, owner), finished)
 
     def do_bind(self, number: int) -> None:
-        """It belongs to somebody; at times somebody takes over, or was there before."""
+        """It belongs to someone; at times someone takes over, or was there before."""
         name = name_of(number)
         found, owner = self.open[name], f"owner {number % 4}"
         read = number % (1 + found.reserved)
@@ -417,7 +417,7 @@ class Run:
         found = self.open[name]
         if found.is_over:
             return
-        self.settle()
+        self.quiesce()
         self.answer()
         unread = {at for at in self.rows(name) if at <= found.committed}
         assert self.world.done(self.reservations.give_back(found)) == len(unread)
@@ -441,7 +441,7 @@ class Run:
         found = self.open[name]
         if found.is_over:
             return
-        self.settle()
+        self.quiesce()
         self.answer()
         waiting = {self.given[name][at] for at in self.rows(name)}
         assert self.world.done(self.reservations.drop(found)) == len(waiting)
@@ -463,7 +463,7 @@ class Run:
 
     def do_delete(self, number: int) -> None:
         """The queue is deleted: what was given of it is there until it is done, then nothing is."""
-        self.settle()
+        self.quiesce()
         self.answer()
         self.world.done(self.world.core.queue_lifecycle.delete(self.queue))
         if number % 2:
@@ -493,7 +493,7 @@ class Run:
         self.world.queue("q", transactional=self.is_transactional, journal=True)
         self.start()
 
-    def settle(self) -> None:
+    def quiesce(self) -> None:
         """Commit until nothing is left to be committed, and read."""
         commit_all(self.world.core)
         for name in NAMES:
@@ -514,7 +514,7 @@ class Run:
         self.die(number)
 
     def do_crash(self, number: int) -> None:
-        """It dies at a write, or after the commit and before anybody is told."""
+        """It dies at a write, or after the commit and before anyone is notified."""
         self.world.store.fail_at(1 + number // 2, after=number % 2 == 0)
         with suppress(Crash):
             commit_all(self.world.core)
@@ -528,10 +528,10 @@ class Run:
     # The end
 
     def end(self) -> None:
-        """Nobody holds anything any longer, and all is read."""
+        """No one holds anything any longer, and all is read."""
         for holder, entries in self.taken:
             self.decide(holder, entries, remove=False)
-        self.settle()
+        self.quiesce()
         self.answer()
         self.check_store()
         for name in reversed(NAMES):  # those first that leave the messages where they are

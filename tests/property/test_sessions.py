@@ -30,7 +30,7 @@ QUIET: Final = {SessionEnd.SILENT, SessionEnd.SLOW, SessionEnd.IDLE}
 
 @dataclass
 class Side:
-    """One session, what it was given and what it told."""
+    """One session, what it was given and what it reported."""
 
     session: Session
     window: int
@@ -144,7 +144,7 @@ class World:
                 self.carry(place, len(self.sides[place].wire))
             self.store_all()
 
-    def settle(self) -> None:
+    def quiesce(self) -> None:
         """Let a minute pass, or less if that is enough for everything to be acknowledged."""
         end = self.now + 60
         self.deliver()
@@ -240,7 +240,7 @@ def test_every_message_arrives_once_and_is_acknowledged_when_it_is_safe(
         if world.is_over:
             event("a session ended")
             return
-    world.settle()
+    world.quiesce()
     event("all settled")
     assert world.is_done, "nothing is stuck"
     assert not any(side.session.outbound.is_waiting for side in world.sides)
@@ -251,7 +251,7 @@ def test_every_message_arrives_once_and_is_acknowledged_when_it_is_safe(
 def test_a_sender_never_waits_for_a_timer(offered: tuple[int, int], kinds: list[bool]) -> None:
     """MQQB-213, AMB-29: as long as messages are stored, there is room for the next ones."""
     world = World(offered)
-    world.settle()
+    world.quiesce()
     left = [(recoverable, False) for recoverable in kinds]
     while left:
         room = world.sides[0].session.room

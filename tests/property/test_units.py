@@ -1,8 +1,8 @@
-"""Whoever dies at whichever step of a unit: all agree afterwards, and nothing is left locked.
+"""A process dies at any step of a unit: all agree afterwards, and nothing is left locked.
 
 The real coordinator runs over real managers in memory and a database that keeps to the DB-API. At
 each step, before and after each call to one of them, the program, one of the managers or the
-database dies; then somebody recovers, perhaps dies too, and the next one finishes.
+database dies; then someone recovers, perhaps dies too, and the next one finishes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SEEDS = 150
 
 
 def whole(*, with_other: bool) -> int:
-    """The steps of a unit that nobody disturbs."""
+    """The steps of a unit that no one disturbs."""
     world = World()
     assert world.run(with_other=with_other) is Outcome.COMMITTED
     world.check(Outcome.COMMITTED)
@@ -24,7 +24,7 @@ def whole(*, with_other: bool) -> int:
 
 
 def die(step: int, victim: Victim, *, with_other: bool) -> tuple[World, Outcome]:
-    """Somebody dies during a unit."""
+    """Someone dies during a unit."""
     world = World()
     world.kill_at(step, victim)
     outcome = world.run(with_other=with_other)
@@ -32,7 +32,7 @@ def die(step: int, victim: Victim, *, with_other: bool) -> tuple[World, Outcome]
     return world, outcome
 
 
-def test_a_unit_that_nobody_disturbs_leaves_nothing_behind() -> None:
+def test_a_unit_that_no_one_disturbs_leaves_nothing_behind() -> None:
     assert whole(with_other=True) > whole(with_other=False) > 20
 
 
@@ -91,7 +91,7 @@ def test_all_agree_whenever_recovery_dies(victim: Victim, next_victim: Victim) -
             world.check(outcome)
 
 
-def test_a_unit_at_work_is_left_alone() -> None:
+def test_an_active_unit_is_left_alone() -> None:
     """Another program recovers while one is between its first phase and its decision."""
     world = World()
     found: list[str] = []

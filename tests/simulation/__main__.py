@@ -13,7 +13,7 @@ from typing import Final
 from tests.simulation.world import Failed, simulate
 
 SHOWN: Final = 100
-"Progress is told after so many seeds."
+"Progress is reported after so many seeds."
 
 
 def attempt(seed: int, http: float = 0.0) -> str:

@@ -226,7 +226,7 @@ class Client:
         self._reset()
         for answered in list(requests.values()):
             answered(None)
-        for work in works:  # nobody will commit them
+        for work in works:  # no one will commit them
             _refuse(work.letters)
 
     def _ask(self, kind: Kind, payload: bytes, answered: Answered, wait: float | None = 0.0) -> int:
@@ -514,7 +514,7 @@ class Client:
 
 
 def _refuse(letters: list[Letter]) -> None:
-    """Nobody will send these."""
+    """No one will send these."""
     for letter in letters:
         letter.state = State.REFUSED
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STUCK: Final = 4096
 "Bytes under way at which a slow connection takes no more."
 NEVER_HEARS: Final = 400.0
-"Seconds after which even the side that nobody tells learns that its connection is over."
+"Seconds after which even the side that no one tells learns that its connection is over."
 
 
 class Party(Protocol):

@@ -61,7 +61,7 @@ class Broken(Exception):
 
 
 class NodeClock:
-    """A clock that somebody sets at times, and time that passes."""
+    """A clock that someone sets at times, and time that passes."""
 
     def __init__(self, scheduler: Scheduler, number: int) -> None:
         self._scheduler = scheduler
@@ -365,7 +365,7 @@ class Node:
         self._scheduler.after(wait, lambda: self._step(generation, step))
 
     def _step(self, generation: int, step: Callable[[], None]) -> None:
-        """One step of a commit; the time is not told before it."""
+        """One step of a commit; the time is not reported before it."""
         if generation == self.generation and self.local is not None:
             try:
                 step()
@@ -428,7 +428,7 @@ class Node:
         self._later(lambda: self._finish(None))
 
     def _fail_for_good(self) -> None:
-        """As drivers do: all who wait are told, and this is the end of the process."""
+        """As drivers do: all who wait are notified, and this is the end of the process."""
         self._trace.note(f"{self.name} has a disk that fails")
         self.store.abort()
         self.core.break_off(StorageFailed("EIO"))

@@ -94,7 +94,7 @@ class Leg:
         return self._reader.elapsed()
 
     def made(self, wire: Wire) -> ClientConnection:
-        """The connection is there; it is closed at once if nobody waits for it any more."""
+        """The connection is there; it is closed at once if no one waits for it any more."""
         self.machine = ClientConnection(wire, self._syntax, self.elapsed(), group=self._group)
         if self._is_left:
             self.machine.close()

@@ -189,7 +189,7 @@ def sequences_overtake_each_other(patch: pytest.MonkeyPatch) -> None:
 
 
 def order_before_the_disk(patch: pytest.MonkeyPatch) -> None:
-    """A sender is told of messages in order that are not on disk yet."""
+    """Messages in order are acknowledged that are not on disk yet."""
 
     def ahead(
         incoming: IncomingSequences, packet: bytes, scopes: Iterable[bytes]
@@ -246,7 +246,7 @@ def refused_messages_are_acknowledged(patch: pytest.MonkeyPatch) -> None:
 
 
 def express_messages_come_twice(patch: pytest.MonkeyPatch) -> None:
-    """Nobody remembers which express messages have come."""
+    """No one remembers which express messages have come."""
     patch.setattr(Duplicates, "note", lambda self, owner, keys, now: None)
 
 
@@ -258,7 +258,7 @@ def journals_forget(patch: pytest.MonkeyPatch) -> None:
 # Mistakes about peers that lie, restores and order
 
 
-def order_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
+def order_acks_from_anyone(patch: pytest.MonkeyPatch) -> None:
     """Any session may say that messages have arrived."""
     ordered = ReceivedAcks.ordered
 
@@ -270,7 +270,7 @@ def order_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReceivedAcks, "ordered", wrong)
 
 
-def final_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
+def final_acks_from_anyone(patch: pytest.MonkeyPatch) -> None:
     """Any session may say what became of messages."""
     final = ReceivedAcks._final
 
@@ -397,7 +397,7 @@ def held_messages_stay_after_a_disconnect(patch: pytest.MonkeyPatch) -> None:
 
 
 def ends_are_answered_before_the_disk(patch: pytest.MonkeyPatch) -> None:
-    """A program is told that messages are removed before that is on disk."""
+    """A program is notified that messages are removed before that is on disk."""
 
     def early(
         session: AppSession, number: int, make: Callable[[], Any], answer: Callable[[Any], None]
@@ -465,7 +465,7 @@ def what_readers_hold_stays_after_a_disconnect(patch: pytest.MonkeyPatch) -> Non
 
 
 def ends_of_reads_are_answered_before_the_disk(patch: pytest.MonkeyPatch) -> None:
-    """A remote reader is told that a message is removed before that is on disk."""
+    """A remote reader is notified that a message is removed before that is on disk."""
 
     def wrong(server: RemoteReadServer, call: RpcCall, make: Callable[[], Any]) -> None:
         try:
@@ -500,8 +500,8 @@ def transactions_of_lost_readers_stay(patch: pytest.MonkeyPatch) -> None:
 
 
 RARE: dict[Plant, str] = {
-    order_acks_from_anybody: "has_hostile",
-    final_acks_from_anybody: "has_hostile",
+    order_acks_from_anyone: "has_hostile",
+    final_acks_from_anyone: "has_hostile",
     what_was_never_sent_is_acknowledged: "has_hostile",
     sources_are_believed: "has_hostile",
     sessions_are_hijacked: "has_hostile",

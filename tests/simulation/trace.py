@@ -1,4 +1,4 @@
-"""What happened in a simulation, for whoever looks for a mistake."""
+"""What happened in a simulation, for the one who looks for a mistake."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """Lines of text, if anybody wants them."""
+    """Lines of text, if anyone wants them."""
 
     def __init__(self, scheduler: Scheduler, *, is_on: bool) -> None:
         self._scheduler = scheduler

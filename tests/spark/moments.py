@@ -29,12 +29,12 @@ from openmsmq.spark.writers import Prepared, StreamWriter
 VARIABLE: Final = "OPENMSMQ_TEST_MOMENT"
 DRIVER: Final = "OPENMSMQ_TEST_DRIVER"
 _SLOW: Final = 60
-Victim = Literal["driver", "worker", "executor", "manager", "nobody"]
+Victim = Literal["driver", "worker", "executor", "manager", "none"]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """When somebody is killed."""
+    """When someone is killed."""
 
     name: str
     "`read:middle`, or `file:PATH` for the moment when there is such a file."
@@ -48,7 +48,7 @@ class Moment:
 
 
 def travelling(moments: Iterable[Moment]) -> dict[str, str]:
-    """What the environment is told."""
+    """What the environment is given."""
     return {VARIABLE: json.dumps([asdict(moment) for moment in moments])}
 
 
@@ -58,7 +58,7 @@ def awaited() -> list[Moment]:
 
 
 def came(name: str) -> None:
-    """A moment has come: kill whoever it is for."""
+    """A moment has come: kill the one it is for."""
     for moment in awaited():
         if moment.name == name and _count(moment) == moment.time:
             _kill(moment)
@@ -88,7 +88,7 @@ def _kill(moment: Moment) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "manager":
             os.kill(moment.pid, signal.SIGKILL)
-        case "nobody":  # but it takes so long that Spark tries it elsewhere
+        case "none":  # but it takes so long that Spark tries it elsewhere
             time.sleep(_SLOW)
 
 

@@ -142,7 +142,7 @@ def test_an_empty_queue_has_no_rows(
         ({"tokenFile": "/nowhere/token"}, "option tokenFile"),
     ],
 )
-def test_a_wrong_option_is_told_before_a_job_starts(
+def test_a_wrong_option_is_reported_before_a_job_starts(
     manager: Manager,
     read: Callable[..., DataFrame],
     fresh: Callable[[str], str],
@@ -155,7 +155,7 @@ def test_a_wrong_option_is_told_before_a_job_starts(
     assert reason in str(caught.value)
 
 
-def test_an_unknown_queue_or_column_is_told_with_the_nearest(
+def test_an_unknown_queue_or_column_is_reported_with_the_nearest(
     manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
 ) -> None:
     manager.create_queue(fresh("orders"))

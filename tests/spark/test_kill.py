@@ -324,7 +324,7 @@ def test_a_slow_task_that_runs_twice_counts_once(
     }
     stream.job = replace(stream.job, master=cluster, settings=settings)
     stream.send(40)
-    stream.run((moment, 3, "nobody"))  # not in the first batch, where all are slow
+    stream.run((moment, 3, "none"))  # not in the first batch, where all are slow
     attempts = (stream.place() / "came").stat().st_size
     stream.check()
     assert attempts >= 5, "four tasks, and one that ran twice"

@@ -116,7 +116,7 @@ def test_rows_are_shown(
         ("select body, label as lbl from source", "a message has no 'lbl'"),
     ],
 )
-def test_wrong_sql_is_told_before_the_stream_starts(
+def test_wrong_sql_is_reported_before_the_stream_starts(
     manager: Manager,
     start: Callable[..., Run],
     fresh: Callable[[str], str],

@@ -31,7 +31,7 @@ Maker = Callable[..., tuple[Run, str]]
 
 @pytest.fixture
 def report(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maker:
-    """Runs a pipeline; what it told, and its page."""
+    """Runs a pipeline; what it reported, and its page."""
     monkeypatch.chdir(tmp_path)
 
     def make(kind: str, **settings: object) -> tuple[Run, str]:

@@ -1,4 +1,4 @@
-"""Who may read and write with Spark, what is told before a job starts, and what nobody sees."""
+"""Who may read and write with Spark, what is reported before a job starts, and what no one sees."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def token(service: ManagerProcess) -> Callable[..., str]:
 @pytest.fixture
 def jobs(spark: SparkSession) -> Iterator[Callable[[], int]]:
     """How many jobs were started since the test began."""
-    group = "told early"
+    group = "reported early"
     spark.sparkContext.setJobGroup(group, "")
     tracker = spark.sparkContext.statusTracker()
     before = len(tracker.getJobIdsForGroup(group))
@@ -112,7 +112,7 @@ def test_a_reader_reads(
 OPTION = {"quue": "x"}, "no option 'quue' here; did you mean 'queue'?"
 VALUE = {"timeout": "soon"}, "option timeout is 'soon', not a number from 1 on"
 MANAGER = {"manager": "127.0.0.1:1"}, "option manager: 127.0.0.1:1"
-QUEUE = {"queue": "ordrs-told"}, r"did you mean '.\\private$\\orders-told'?"
+QUEUE = {"queue": "ordrs-reported"}, r"did you mean '.\\private$\\orders-reported'?"
 TOKEN = {"token": "omq_1234_wrong"}, "option token or tokenFile"
 
 
@@ -125,7 +125,7 @@ TOKEN = {"token": "omq_1234_wrong"}, "option token or tokenFile"
         *(("writeStream", *wrong) for wrong in (VALUE, QUEUE)),
     ],
 )
-def test_what_is_wrong_is_told_before_a_job_starts(
+def test_what_is_wrong_is_reported_before_a_job_starts(
     spark: SparkSession,
     service: ManagerProcess,
     manager: Manager,
@@ -136,8 +136,8 @@ def test_what_is_wrong_is_told_before_a_job_starts(
     reason: str,
 ) -> None:
     with suppress(QueueExists):
-        manager.create_queue("orders-told")
-    given = {"manager": service.app, "queue": "orders-told"} | options
+        manager.create_queue("orders-reported")
+    given = {"manager": service.app, "queue": "orders-reported"} | options
     with pytest.raises(PySparkException) as caught:
         work(spark, kind, given, tmp_path)
     assert reason in str(caught.value)
@@ -146,7 +146,7 @@ def test_what_is_wrong_is_told_before_a_job_starts(
 
 
 @pytest.mark.parametrize("kind", ["read", "readStream", "write", "writeStream"])
-def test_who_may_not_is_told_before_a_job_starts(
+def test_who_may_not_is_reported_before_a_job_starts(
     spark: SparkSession,
     service: ManagerProcess,
     manager: Manager,
@@ -163,7 +163,7 @@ def test_who_may_not_is_told_before_a_job_starts(
     assert jobs() == 0
 
 
-def test_a_row_without_a_body_is_told_before_a_job_starts(
+def test_a_row_without_a_body_is_reported_before_a_job_starts(
     spark: SparkSession, service: ManagerProcess, jobs: Callable[[], int], tmp_path: Path
 ) -> None:
     options = {"manager": service.app, "queue": "any"}

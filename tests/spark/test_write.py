@@ -167,7 +167,7 @@ def test_a_write_with_a_name_is_done_once(
         ("x'' as body", {"onCommit": "keep"}, "no option 'oncommit' here"),
     ],
 )
-def test_a_write_that_cannot_be_is_told_before_a_job_starts(
+def test_a_write_that_cannot_be_is_reported_before_a_job_starts(
     spark: SparkSession,
     manager: Manager,
     write: Callable[..., None],

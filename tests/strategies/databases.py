@@ -35,7 +35,7 @@ class Database:
 
 
 class Connection:
-    """A connection as a driver makes it; `step` is told before and after each call."""
+    """A connection as a driver makes it; `step` is called before and after each call."""
 
     def __init__(self, database: Database, step: Callable[[str], None] = lambda name: None) -> None:
         self._database = database
@@ -79,7 +79,7 @@ class Connection:
         return self
 
     def execute(self, statement: str) -> None:
-        """Somebody asks who this is."""
+        """Someone asks who this is."""
         assert "system_identifier" in statement
         self._call("execute", lambda: None)
 
@@ -136,7 +136,7 @@ class Connection:
         return found
 
     def close(self) -> None:
-        """Let go; what is prepared stays."""
+        """Release; what is prepared stays."""
         self.closed = True
 
 

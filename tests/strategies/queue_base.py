@@ -466,12 +466,12 @@ class Base:
             record, due = Record.unpack_delayed(raw)
             found.append((split_index_key(key)[1], due, record.abort_count, record.size))
         positions = [(p.lookup, p.due, p.aborts, p.size) for p in model.positions]
-        agree(f"what waits for {slot.real.name}", found, positions)
+        agree(f"what is waiting for {slot.real.name}", found, positions)
         counted = (0, 0)
         if slot.real.delayed is not None:
             counted = slot.real.delayed.messages, slot.real.delayed.size
         wanted = len(positions), sum(p.size for p in model.positions)
-        agree(f"count of what waits for {slot.real.name}", counted, wanted)
+        agree(f"count of what is waiting for {slot.real.name}", counted, wanted)
 
 
 def fault(step: Step) -> MQError:

@@ -29,7 +29,7 @@ class Reads(Base):
         super().__init__(store)
         self.begun_transactions = 0
         self.named: list[Transaction] = []
-        "Transactions that whoever decides knows by name."
+        "Transactions that the one who decides knows by name."
 
     def _some_lookup(self, step: Step, slot: Slot) -> int:
         """The place of a message that is there, or sometimes only was."""
@@ -39,7 +39,7 @@ class Reads(Base):
         return possible[step.pick % len(possible)] if possible else step.pick
 
     def _reader(self, step: Step, slot: Slot) -> tuple[Holder, object]:
-        """Who is to hold what is received: nobody, a transaction or a read in two steps."""
+        """Who is to hold what is received: no one, a transaction or a read in two steps."""
         choice = step.flags >> 2 & 3
         if choice == 0:
             return TWO_STEPS, TWO_STEPS

@@ -179,7 +179,7 @@ class Run(Reads):
         )
 
     def _close(self, step: Step) -> None:
-        """Close a subqueue; what waits there is cancelled."""
+        """Close a subqueue; what is waiting there is cancelled."""
         for slot in self.slots[step.queue].subqueues.values():
             if slot.handle is not None:
                 self.core.queues.close(slot.real, slot.handle, OWNER)

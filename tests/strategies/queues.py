@@ -74,7 +74,7 @@ def program(seed: int, size: int, *, without: tuple[str, ...] = ()) -> list[Step
 
 
 class VirtualClock:
-    """Time goes on when it is told to, and identifiers count up."""
+    """Time goes on when it is asked to, and identifiers count up."""
 
     def __init__(self) -> None:
         self.wall = 1_000_000_000.0

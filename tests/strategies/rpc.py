@@ -123,7 +123,7 @@ class TestWire:
     write_buffer_full = False
 
     def update(self) -> None:
-        """Nobody waits."""
+        """No one waits."""
 
     def close(self) -> None:
         """Nothing more."""

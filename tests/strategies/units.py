@@ -66,7 +66,7 @@ class Party:
         self._works.append(work)
 
     def drop_programs(self) -> None:
-        """All connections are gone: what is not prepared is aborted, nobody attends to units."""
+        """All connections are gone: what is not prepared is aborted, no one attends to units."""
         for work in self._works:
             if work.begun.is_undecided:
                 self.embedded.abort(work)
@@ -141,7 +141,7 @@ class World:
         return cast(Backend, Line(self, victim))
 
     def kill_at(self, step: int, victim: Victim) -> None:
-        """Let somebody die at a step, counted from now and from 1."""
+        """Let someone die at a step, counted from now and from 1."""
         self.steps, self._dies = [], (step, victim)
 
     def step(self, name: str) -> None:
@@ -174,7 +174,7 @@ class World:
         except Killed:
             return Outcome.UNKNOWN
         except DtcConnect as error:
-            is_known = "nobody knows" not in str(error)
+            is_known = "the outcome is unknown" not in str(error)
             return Outcome.ABORTED if is_known else Outcome.UNKNOWN
         except (MQError, DatabaseError):
             return Outcome.ABORTED
@@ -193,7 +193,7 @@ class World:
             openmsmq.recover(decider, connection, other)
 
     def recover_beside(self) -> list[str]:
-        """What another program finds while one is at work."""
+        """What another program finds while one is active."""
         decider, other = (
             Manager(self._backend(Victim.DECIDER)),
             Manager(self._backend(Victim.OTHER)),
@@ -202,11 +202,11 @@ class World:
         return [one.outcome for one in found]
 
     def live_on(self) -> None:
-        """Nobody dies any more."""
+        """No one dies any more."""
         self._dies = None
 
     def check(self, outcome: Outcome) -> None:
-        """All agree, with each other and with what the program was told, and nothing is left."""
+        """All agree, with each other and with what the program was given, and nothing is left."""
         texts = []
         for victim, queue in ((Victim.DECIDER, "orders"), (Victim.OTHER, "done")):
             embedded = self.parties[victim].embedded

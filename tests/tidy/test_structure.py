@@ -17,7 +17,7 @@ GENERATED = "_sync"
 "Folders with modules that are generated from those of `_async`, with the same names."
 
 
-def crowded(found: Iterable[Source]) -> dict[str, int]:
+def overfull(found: Iterable[Source]) -> dict[str, int]:
     """Folders with more modules than a reader can take in, and how many they have."""
     counts = Counter(source.folder for source in found)
     return {folder: count for folder, count in counts.items() if count > FOLDER_MODULES_MAX}
@@ -92,7 +92,7 @@ def cycles(graph: Mapping[str, set[str]]) -> list[set[str]]:
 
 
 def test_no_folder_has_more_modules_than_a_reader_can_take_in() -> None:
-    assert crowded(sources()) == {}
+    assert overfull(sources()) == {}
 
 
 def test_every_public_class_name_is_defined_once() -> None:
@@ -110,10 +110,10 @@ def test_no_module_needs_one_that_needs_it() -> None:
     assert [sorted(group) for group in found] == [], "an import cycle"
 
 
-def test_a_crowded_folder_is_found() -> None:
+def test_a_overfull_folder_is_found() -> None:
     many = [Source(f"names.m{number}", "") for number in range(FOLDER_MODULES_MAX + 1)]
-    assert crowded(many) == {"names": FOLDER_MODULES_MAX + 1}
-    assert crowded(many[1:]) == {}
+    assert overfull(many) == {"names": FOLDER_MODULES_MAX + 1}
+    assert overfull(many[1:]) == {}
 
 
 def test_a_doubled_class_is_found() -> None:

@@ -34,7 +34,7 @@ def test_new_identifiers_are_random() -> None:
 
 
 @pytest.mark.parametrize("shown", [0x1_0000_0000, 10.0**12, -5.0])
-def test_a_clock_that_is_far_off_stops_nobody(
+def test_a_clock_that_is_far_off_stops_no_one(
     shown: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Packets and rows have 32 bits for the time; what counts goes on counting."""

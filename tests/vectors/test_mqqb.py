@@ -71,7 +71,7 @@ def test_every_field_is_decoded(path: Path) -> None:
 
 @pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
 def test_every_group_of_bits_is_named_and_read(path: Path) -> None:
-    """MQQB-018, MQQB-029, MQQB-061: reserved groups are shown and do no harm."""
+    """MQQB-018, MQQB-029, MQQB-061: reserved groups are shown and change nothing."""
     vector, data = load(path)
     [description] = describe(data)
     found = {f.path: f for f in description.fields}

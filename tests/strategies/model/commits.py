@@ -24,7 +24,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Outset:
-    """What a manager has and the model must be told."""
+    """What a manager has and the model must be given."""
 
     arrival: int
     "The last arrival number given."
@@ -65,7 +65,7 @@ class Commits:
         self.deferred: list[Callable[[], None]] = []
         "What happens when the commit is over."
         self.fresh: list[tuple[Queue, list[Position]]] = []
-        "What readers were not told of yet."
+        "What readers were not notified of yet."
 
     def submit(
         self,

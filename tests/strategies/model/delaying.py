@@ -143,7 +143,7 @@ class Delays(Expiry):
             due = [p for p in waiting if p.due <= now and _place(p) > after]
             seen[:] = sorted(due, key=_place)[: self.outset.release_step]
             free = [p for p in seen if not (p.queue.deleted or p.purges or p in self.leaving)]
-            moved[:] = [(p, self._let_go(p)) for p in free]
+            moved[:] = [(p, self._release(p)) for p in free]
 
         def finish() -> None:
             for old, new in moved:
@@ -158,7 +158,7 @@ class Delays(Expiry):
 
         self.submit(finish, fail, start, grows=False)
 
-    def _let_go(self, position: Position) -> Position:
+    def _release(self, position: Position) -> Position:
         """A message comes to its old place, or now for the first time."""
         self.take([position])
         found = position.copy(position.queue.main)

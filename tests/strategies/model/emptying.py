@@ -35,7 +35,7 @@ class Emptying(Reading):
         return whole
 
     def _purged(self, whole: Answer, parts: list[Answer]) -> None:
-        """The queue is purged, and what waits, or could not be."""
+        """The queue is purged, and what is waiting, or could not be."""
         if all(part.done for part in parts):
             if errors := parts[0].errors or parts[1].errors:
                 whole.fail(*errors)
@@ -91,7 +91,7 @@ class Emptying(Reading):
     def delete(self, queue: Queue) -> Answer:
         """Delete Queue ([MS-MQDMPR] 3.1.7.1.4): its journal and subqueues too (A-29).
 
-        Readers are told; what transactions and readers in two steps hold goes with the rest.
+        Readers are notified; what transactions and readers in two steps hold goes with the rest.
         """
         answer = Answer()
         family = queue.family

@@ -36,7 +36,7 @@ class Expiry(Emptying):
         self.now = max(self.now, int(self.wall) - self.shift)
 
     def jump(self, seconds: int) -> None:
-        """Somebody sets the clock: lifetimes go on as if nothing had happened."""
+        """Someone sets the clock: lifetimes go on as if nothing had happened."""
         self.wall += seconds
         self.shift += seconds
         self._write_shift()
@@ -62,7 +62,7 @@ class Expiry(Emptying):
     # The end
 
     def tick(self, *, sweeps: bool) -> None:
-        """The manager was told the time, and said whether it begins to remove what has expired."""
+        """The manager was given the time, and said whether it begins to remove what has expired."""
         if self._is_shift_lost:
             self._write_shift()
         overdue = [p for q in self.queues if not q.deleted for p in self._overdue(q)]
@@ -77,7 +77,7 @@ class Expiry(Emptying):
         self.wake()
 
     def _overdue(self, queue: Queue) -> list[Position]:
-        """What has expired; messages that somebody holds wait for the outcome (A-34)."""
+        """What has expired; messages that are held wait for the outcome (A-34)."""
         return [p for p in queue.positions if p.expires < self.now and p.holder is None]
 
     def _sweep_step(self, after: Place) -> None:

@@ -123,7 +123,7 @@ class Model(Transactions):
         """The process is gone, and another one starts on what is on disk ([MS-MQDMPR] 3.1.3).
 
         Express messages are lost, readers too. What was not committed has not been. Messages that
-        somebody held are free again, unless a transaction is in doubt about them (A-11, A-37).
+        someone held are free again, unless a transaction is in doubt about them (A-11, A-37).
         """
         assert arrival >= self.arrival
         self.arrival = arrival

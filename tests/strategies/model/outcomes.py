@@ -150,7 +150,7 @@ class Dispositions(Commits):
             self.submit(lambda: hold(stored, None), lambda error: None, start, grows=False)
 
     def note_purged(self, queue: Queue) -> None:
-        """Remember beyond a crash what goes as soon as nobody holds it."""
+        """Remember beyond a crash what goes as soon as no one holds it."""
         self.noting[queue] = {
             p for p in queue.positions if p.purges and p.holder not in (None, REMOVING)
         }

@@ -81,7 +81,7 @@ class Position:
 
     @property
     def is_free(self) -> bool:
-        """Neither held by anybody nor purged."""
+        """Neither held by anyone nor purged."""
         return self.holder is None and not self.purges
 
     def copy(self, queue: Queue, **changes: Any) -> Position:
@@ -229,7 +229,7 @@ class Queue:
     marks: dict[Answer, int] = field(default_factory=dict)
     "Up to which arrival each purge under way goes."
     noted: set[Position] = field(default_factory=set)
-    "What the disk knows to be purged as soon as nobody holds it."
+    "What the disk knows to be purged as soon as no one holds it."
     deleted: bool = False
     on_disk: bool = False
     never_was: bool = False
@@ -241,7 +241,7 @@ class Queue:
 
     @property
     def family(self) -> list[Queue]:
-        """The queue, its journal, what waits, and its subqueues, which go together."""
+        """The queue, its journal, what is waiting, and its subqueues, which go together."""
         assert self.journal is not None
         return [self, self.journal, self.waiting, *self.subqueues]
 

@@ -38,7 +38,7 @@ class Reading(Dispositions):
     _waking = False
 
     def available(self, queue: Queue) -> list[Position]:
-        """What anybody may take: not held, not purged, not expired."""
+        """What anyone may take: not held, not purged, not expired."""
         return [p for p in queue.positions if p.is_free and p.expires >= self.now]
 
     def is_available(self, position: Position) -> bool:
@@ -242,7 +242,7 @@ class Reading(Dispositions):
             self.cancel(queue, reader, error)
 
     def close_cursor(self, cursor: Cursor) -> None:
-        """Close Cursor ([MS-MQDMPR] 3.1.7.1.2), with its reader told (A-51)."""
+        """Close Cursor ([MS-MQDMPR] 3.1.7.1.2), with its reader notified (A-51)."""
         cursor.closed = True
         for reader in list(cursor.queue.readers):
             if reader.cursor is cursor:

@@ -238,7 +238,7 @@ class Transactions(Delays):
                 self.fresh.append((queue, free))
 
     def decide(self, transaction: Transaction, *, commit: bool) -> Answer:
-        """The outcome of a prepared transaction; told again, it must be the same."""
+        """The outcome of a prepared transaction; reported again, it must be the same."""
         if transaction.state is State.PREPARING or transaction.is_in_doubt:
             return self.commit(transaction) if commit else self.abort(transaction)
         if transaction.is_committed is commit:

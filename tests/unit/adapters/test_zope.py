@@ -29,7 +29,7 @@ def orders(manager: Manager) -> Queue:
 
 
 class Other:
-    """Somebody else with a part in the transaction."""
+    """Another with a part in the transaction."""
 
     transaction_manager = transaction.manager
 

@@ -172,7 +172,7 @@ def test_a_name_whose_code_is_another_is_not_believed() -> None:
     assert StorageFull.hresult != code
 
 
-def test_an_error_that_nobody_knows_keeps_all_it_has() -> None:
+def test_an_error_that_no_one_knows_keeps_all_it_has() -> None:
     found = decode_error(payload(error="Novelty", hresult=0xC0DE0001, detail="why"))
     assert isinstance(found, RemoteError)
     assert (found.error, found.hresult, found.detail) == ("Novelty", 0xC0DE0001, "why")

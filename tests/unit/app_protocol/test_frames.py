@@ -105,7 +105,7 @@ def test_what_comes_byte_by_byte_costs_little_more_than_its_bytes() -> None:
     assert list(framer.frames()) == [(Kind.SEND, 1, bytes(50_000))]
 
 
-def test_a_used_up_chunk_is_let_go() -> None:
+def test_a_used_up_chunk_is_released() -> None:
     framer = Framer(FROM_CLIENT)
     framer.receive_data(STREAM)
     assert len(list(framer.frames())) == len(SENT)

@@ -128,7 +128,7 @@ class Client:
 
 
 class Desk:
-    """A server, and the time as its sessions are told it."""
+    """A server, and the time as its sessions are given it."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.now = 1000.0

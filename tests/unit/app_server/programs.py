@@ -94,8 +94,8 @@ def lookups(messages: list[app.QueuedMessage]) -> tuple[int, ...]:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Wait until something has happened in the service that it tells nobody."""
-    while not condition():  # noqa: ASYNC110  # nobody is told
+    """Wait until something has happened in the service that it tells unanswered."""
+    while not condition():  # noqa: ASYNC110  # no one is notified
         await asyncio.sleep(0.001)
 
 
@@ -224,11 +224,11 @@ class Program:
         return app.Sent.decode(found.payload)
 
     def begin_read(self, handle: int, **given: Any) -> int:
-        """Send a READ, which waits for ever unless told otherwise."""
+        """Send a READ, which waits for ever by default."""
         return self.tell(Kind.READ, app.ReadRequest(handle, **given).encode())
 
     async def read(self, handle: int, **given: Any) -> list[app.QueuedMessage]:
-        """Take messages, or peek at them, without waiting unless told otherwise."""
+        """Take messages, or peek at them, without waiting by default."""
         number = self.begin_read(handle, **{"timeout": 0, **given})
         return (await self.answer(number)).messages
 
@@ -286,7 +286,7 @@ class House:
         self.config = replace(config, **options)
         self.programs: list[Program] = []
         self.errors: list[object] = []
-        "What nobody caught."
+        "What no one caught."
         self.listener = self.new_listener()
         self.server = self.listener.server
 

@@ -169,7 +169,7 @@ async def test_a_null_is_as_good_as_nothing(house: House) -> None:
     await program.call("queues", everything=None)
 
 
-def test_every_property_of_a_queue_can_be_told() -> None:
+def test_every_property_of_a_queue_can_be_reported() -> None:
     fixed = {"name", "id", "created", "modified", "kind", "purpose", "permissions"}
     assert set(PROPERTIES) == set(QueueProperties.__dataclass_fields__) - fixed
 
@@ -432,7 +432,7 @@ async def test_the_next_attempt_can_be_asked_for(house: House) -> None:
     transport = FakeTransport()
     house.local.transports.add([AddressKind.BINARY], transport)
     await program.call("retry", handle=away)
-    assert [(call, queue.name) for call, queue in transport.told] == [("retry", ELSEWHERE)]
+    assert [(call, queue.name) for call, queue in transport.reported] == [("retry", ELSEWHERE)]
 
 
 @served()

@@ -74,7 +74,7 @@ async def test_it_says_where_it_is(house: House) -> None:
 
 
 @served()
-async def test_a_socket_that_somebody_left_who_was_killed_is_replaced(house: House) -> None:
+async def test_a_socket_that_someone_left_who_was_killed_is_replaced(house: House) -> None:
     path = house.folder / "left"
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
@@ -87,7 +87,7 @@ async def test_a_socket_that_somebody_left_who_was_killed_is_replaced(house: Hou
 
 @served()
 async def test_a_file_that_is_no_socket_is_left_alone(house: House) -> None:
-    """Somebody has mistyped a path: that must not cost a file."""
+    """Someone has mistyped a path: that must not cost a file."""
     path = house.folder / "precious"
     path.write_text("work")
     house.config = replace(house.config, app_socket=path)
@@ -182,7 +182,7 @@ async def test_a_certificate_gives_what_its_entry_says_and_a_token_counts_alone(
 
 
 @served()
-async def test_a_token_that_is_revoked_lets_nobody_in_any_longer(house: House) -> None:
+async def test_a_token_that_is_revoked_lets_no_one_in_any_longer(house: House) -> None:
     kept, token = house.tokens.create("read")
     await house.program(token)
     house.tokens.revoke(kept.id)
@@ -221,7 +221,7 @@ async def test_who_waits_for_a_refusal_is_notified_of_the_end(house: House) -> N
     listener, port = await house.open_tcp(is_local=False, refusal_delay_s=60)
     program = await house.connect_tcp(port)
     program.tell(Kind.HELLO, b'{"protocol":1,"client":"c"}')
-    program.writer.write(b"garbage that nobody reads")
+    program.writer.write(b"garbage that no one reads")
     await until(lambda: house.metrics.logins_refused)
     await listener.stop("enough")
     assert await program.closing() == "enough"
@@ -263,11 +263,11 @@ async def test_no_more_come_in_than_there_is_room_for(house: House) -> None:
 
 @served(clients_max=2)
 async def test_silent_connections_give_way_to_programs(house: House) -> None:
-    """Without a token nobody can keep programs out for long."""
+    """Without a token no one can keep programs out for long."""
     program = await house.program()
     silent = [await house.connect() for _ in range(3)]
     another = await house.program()
-    for one in silent:  # those who came when there was no room yet are told so
+    for one in silent:  # those who came when there was no room yet are notified of it
         assert await one.closing() in ("", "too many programs are connected")
     assert house.metrics.rejected == {"too many clients": 3}
     await program.ping()
@@ -275,7 +275,7 @@ async def test_silent_connections_give_way_to_programs(house: House) -> None:
 
 
 @served(clients_max=2)
-async def test_who_comes_beyond_all_limits_is_not_even_told(
+async def test_who_comes_beyond_all_limits_is_not_even_notified(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "REFUSALS_MAX", 0)
@@ -359,7 +359,7 @@ async def test_who_cannot_be_heard_any_more_is_forgotten_after_the_store_is_clos
     await house.driver.close()
     program.cut()
     await until(lambda: not house.server.clients)
-    house.queue().modes.clear()  # what nobody closes at the very end
+    house.queue().modes.clear()  # what no one closes at the very end
 
 
 # TLS

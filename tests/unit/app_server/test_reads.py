@@ -263,7 +263,7 @@ async def test_messages_are_found_by_their_identifier(house: House) -> None:
 
 
 @served()
-async def test_a_message_that_somebody_holds_is_not_found(house: House) -> None:
+async def test_a_message_that_are_held_is_not_found(house: House) -> None:
     program = await house.program()
     handle = await filled(program, "a")
     [place] = lookups(await program.read(handle))

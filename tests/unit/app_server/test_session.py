@@ -157,7 +157,7 @@ async def test_requests_may_come_with_the_greeting(house: House) -> None:
 )
 @served()
 async def test_the_history_names_who_did_it(house: House, client: str, shown: str) -> None:
-    """Whatever a program calls itself, it is written down, and harms nobody."""
+    """Whatever a program calls itself, it is written down, and harms unanswered."""
     program = await house.program(client=client)
     handle = await program.create()
     sent = await program.send(handle, "a", "b")
@@ -316,7 +316,7 @@ async def test_a_frame_may_come_in_pieces(house: House) -> None:
 
 
 @served()
-async def test_half_a_frame_holds_up_nobody(house: House) -> None:
+async def test_half_a_frame_holds_up_no_one(house: House) -> None:
     """Its sender may be silent for as long as it likes, then go on or be cut off."""
     slow, other = await house.program(), await house.program()
     data = frame(Kind.CALL, 9, b'{"call":"queues"}')
@@ -581,7 +581,7 @@ async def test_bytes_count_as_well(house: House) -> None:
 async def test_a_program_that_is_cut_off_is_missed_also_when_its_credit_is_used_up(
     house: House,
 ) -> None:
-    """Nobody would see it who does not read."""
+    """No one would see it who does not read."""
     program = await house.program()
     handle = await program.create()
     for _ in range(2):
@@ -594,7 +594,7 @@ async def test_a_program_that_is_cut_off_is_missed_also_when_its_credit_is_used_
 
 @served()
 async def test_what_comes_while_there_is_no_credit_is_kept_for_later(house: House) -> None:
-    """As it does from TLS, which has more in hand when it is told to pause."""
+    """As it does from TLS, which has more in hand when it is asked to pause."""
     program = await house.program()
     session = session_of(house)
     session._requests.update(dict.fromkeys(range(1000, 3000), 0))
@@ -665,7 +665,7 @@ async def test_the_echo_of_large_pings_is_bounded_too(house: House) -> None:
 
 
 @served()
-async def test_nobody_opens_without_end(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_one_opens_without_end(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "HANDLES_MAX", 3)
     program = await house.program()
     handle = await program.create()
@@ -801,7 +801,7 @@ async def test_cut_off_while_it_prepares_it_is_prepared(house: House) -> None:
 @pytest.mark.parametrize("how", ["commit", "prepare"])
 @served()
 async def test_cut_off_while_it_ends_and_that_fails_it_is_aborted(house: House, how: str) -> None:
-    """Nobody else could end it."""
+    """No one else could end it."""
     program, other = await house.program(), await house.program()
     handle = await program.create(transactional=True)
     mine = await other.open("orders")
@@ -870,7 +870,7 @@ async def test_a_message_whose_end_was_asked_for_is_gone_although_the_program_is
 async def test_what_was_purged_while_it_was_held_goes_when_it_is_given_back(
     house: House, is_cut: bool
 ) -> None:
-    """Although nobody else has anything committed."""
+    """Although no one else has anything committed."""
     program = await house.program()
     handle = await program.create()
     await program.send(handle, "a")

@@ -341,7 +341,7 @@ async def test_to_subscribe_needs_a_handle_opened_to_receive(house: House) -> No
 
 @served()
 async def test_the_id_of_a_subscription_cannot_be_that_of_another(house: House) -> None:
-    """Nobody could tell their messages apart."""
+    """No one could tell their messages apart."""
     program = await house.program()
     handle = await program.create()
     number = await program.subscribe(handle, 1)

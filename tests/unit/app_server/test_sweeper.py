@@ -168,14 +168,14 @@ async def test_who_is_gone_is_missed_although_nothing_is_read_any_longer(house: 
     assert house.server.clients == 2, "it is still there"
     program.cut()
     await other.ping()
-    assert house.server.clients == 2, "nobody has noticed"
+    assert house.server.clients == 2, "no one has noticed"
     house.look()
     await until(lambda: house.server.clients == 1)
     assert not house.queue().waiters
     assert house.metrics.load() == (0, 0)
 
 
-# Transactions that nobody ends
+# Transactions that no one ends
 
 
 @served(idle_transaction_limit=60)
@@ -321,7 +321,7 @@ async def test_without_limits_all_of_them_stay(
 
 
 @served(abandon_prepared_after=3600)
-async def test_a_prepared_transaction_that_nobody_decides_is_aborted(
+async def test_a_prepared_transaction_that_no_one_decides_is_aborted(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     program = await house.program()

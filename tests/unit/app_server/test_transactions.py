@@ -57,7 +57,7 @@ async def test_what_is_prepared_waits_for_its_outcome(
     assert (await program.call("prepared"))["xids"] == ["tx-1"]
     await refused(program.transaction("tx-1"), TransactionSequence)
     if by_name:
-        for _ in range(2):  # to repeat it does no harm
+        for _ in range(2):  # to repeat it changes nothing
             await program.call(f"{how}_prepared", xid="tx-1")
     else:
         await program.call(how, transaction=work)
@@ -98,4 +98,4 @@ async def test_an_epoch_is_committed_once(house: House) -> None:
 async def test_a_name_is_one_of_a_prepared_transaction(house: House) -> None:
     program = await house.program()
     for how in ("commit_prepared", "abort_prepared"):
-        await refused(program.call(how, xid="nobody"), TransactionSequence)
+        await refused(program.call(how, xid="unknown"), TransactionSequence)

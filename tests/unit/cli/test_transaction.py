@@ -59,7 +59,7 @@ def test_an_unknown_transaction_is_refused(waiting: Cli) -> None:
 
 
 def left(cli: Cli, database: Database) -> str:
-    """A unit whose database was not told that it is committed."""
+    """A unit whose database was not notified that it is committed."""
     with cli.open() as manager:
         queue = manager.create_queue("orders", transactional=True)
         connection = Connection(database)

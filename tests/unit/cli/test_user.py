@@ -47,4 +47,4 @@ def test_a_user_of_the_domain_is_not_asked_for_a_password(cli: Cli) -> None:
 
 
 def test_a_user_that_is_not_there_is_named(cli: Cli) -> None:
-    assert "nobody" in cli("user", "remove", "nobody", code=1).stderr
+    assert "unknown" in cli("user", "remove", "unknown", code=1).stderr

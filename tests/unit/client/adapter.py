@@ -41,7 +41,7 @@ _WRAPPED = (
 
 
 def start(call: Callable[[], T]) -> Future[T]:
-    """Make a call in a thread of its own, which nobody has to wait for."""
+    """Make a call in a thread of its own, which no one has to wait for."""
     answer: Future[T] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""What clients of a service say and are told."""
+"""What clients of a service say and are given."""
 
 from __future__ import annotations
 

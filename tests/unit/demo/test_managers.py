@@ -33,7 +33,7 @@ def test_a_manager_starts_again_at_the_same_place(tmp_path: Path) -> None:
             assert [info.name for info in connected.queues()] == [r".\private$\orders"]
     finally:
         manager.stop()
-    manager.stop()  # does no harm
+    manager.stop()  # changes nothing
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Transports for tests: one that remembers what it was told, one that carries in memory."""
+"""Transports for tests: one that remembers what it was given, one that carries in memory."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from openmsmq.engine.queues.queue import ManagedQueue
 
 
 class FakeTransport:
-    """Remembers what the engine told it."""
+    """Remembers what the engine reported to it."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, ManagedQueue]] = []
+        self.reported: list[tuple[str, ManagedQueue]] = []
 
     @property
     def heard(self) -> list[str]:
-        """What it was told, with the last letter of each queue's name; and forget it."""
-        found = [f"{call} {queue.name[-1]}" for call, queue in self.told]
-        self.told = []
+        """What it was given, with the last letter of each queue's name; and forget it."""
+        found = [f"{call} {queue.name[-1]}" for call, queue in self.reported]
+        self.reported = []
         return found
 
     def ready(self, queue: ManagedQueue) -> None:
-        self.told.append(("ready", queue))
+        self.reported.append(("ready", queue))
 
     def withdrawn(self, queue: ManagedQueue) -> None:
-        self.told.append(("withdrawn", queue))
+        self.reported.append(("withdrawn", queue))
 
     def retry(self, queue: ManagedQueue) -> None:
-        self.told.append(("retry", queue))
+        self.reported.append(("retry", queue))
 
     def route(self, queue: ManagedQueue) -> RouteStatus:
         return RouteStatus("connected", next_hop="memory")

@@ -59,4 +59,4 @@ def check(world: World) -> None:
 
 def history(world: World, message: NewMessage) -> list[Event]:
     """What happened to a message."""
-    return [event for event, _ in world.told(message)]
+    return [event for event, _ in world.reported(message)]

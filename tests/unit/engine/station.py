@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World, commit_all
+from tests.unit.engine.world import HERE, ME, NOW, PARTNER, World, commit_all
 
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
@@ -44,7 +44,7 @@ def parcel(
     number: int = 1,
     to: str | FormatName = HERE + "q",
     manager: UUID | None = None,
-    source: UUID = SOMEBODY,
+    source: UUID = PARTNER,
     express: bool = False,
     priority: int = 3,
     place: tuple[int, int, int] | None = None,
@@ -107,7 +107,7 @@ class Station:
         self.dispatcher = Dispatcher(self.core)
         self.confirmations = Confirmations(self.core)
         self.arrivals = Arrivals(self.core)
-        self.origin = Origin(ADDRESS, "somebody", SOMEBODY.bytes_le)
+        self.origin = Origin(ADDRESS, "partner", PARTNER.bytes_le)
         self.orders: list[tuple[str, int]] = []
         "Streams of which messages came: the body of the last, and how many."
         self.gaps: list[IncomingSequence] = []
@@ -175,7 +175,7 @@ class Station:
         """The bodies of the messages in a queue."""
         return self.world.bodies(self.world.find(name))
 
-    def finals(self, source: UUID = SOMEBODY) -> list[tuple[MessageClass, int]]:
+    def finals(self, source: UUID = PARTNER) -> list[tuple[MessageClass, int]]:
         """The FinalAcks on their way to a sender: class and number of each."""
         found = []
         queue = self.core.queues.find_outgoing(order_queue(source))
@@ -206,15 +206,15 @@ class Station:
 
     def pump(self, count: int = 100) -> list[Entry]:
         """What a port takes of the outgoing queue."""
-        entries = self.dispatcher.take(self.out, count, 1 << 22, SOMEBODY)
+        entries = self.dispatcher.take(self.out, count, 1 << 22, PARTNER)
         if entries:
-            self.received_acks.sent(self.out, SOMEBODY)
+            self.received_acks.sent(self.out, PARTNER)
         return entries
 
     def was_under_way(self, queue: ManagedQueue) -> None:
         """All that is in a queue was sent once, and is to be sent again."""
         sequence = queue.sequences.all[-1]
-        sequence.peers = (SOMEBODY,)
+        sequence.peers = (PARTNER,)
         queue.sequences.follow(sequence, U32_MAX)
         queue.sequences.start_over()
         self.core.submit(

@@ -84,7 +84,7 @@ def test_a_commit_cannot_be_finished_that_was_not_started(world: World) -> None:
         world.core.finish_commit()
 
 
-def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: World) -> None:
+def test_when_a_commit_fails_everyone_is_notified_and_nothing_has_changed(world: World) -> None:
     queue = world.queue(label="old")
     world.send(queue, "a", "b")
     disk = world.store.committed
@@ -154,7 +154,7 @@ def test_an_operation_that_cannot_be_written_fails_alone(world: World) -> None:
     assert world.core.statistics.counts["operations that failed alone"] == 1
 
 
-def test_a_refusal_by_an_operation_is_told_as_it_is(world: World) -> None:
+def test_a_refusal_by_an_operation_is_reported_as_it_is(world: World) -> None:
     failed: list[BaseException] = []
 
     def apply(batch: Batch) -> None:
@@ -211,7 +211,7 @@ def test_on_a_full_disk_ballast_lets_messages_be_received(world: World) -> None:
     assert isinstance(received.error, StorageFull), "there is none left"
 
 
-def test_when_no_commit_can_be_begun_everybody_is_told(world: World) -> None:
+def test_when_no_commit_can_be_begun_everyone_is_notified(world: World) -> None:
     queue = world.queue()
     world.send(queue, "a")
     send = world.enqueuer.send(queue, [message("b")])

@@ -48,7 +48,7 @@ def events(manager: Manager, message_id: str) -> list[str]:
     return [event.event for event in manager.local.explain(message_id)]
 
 
-def test_what_happened_is_told_with_time_place_and_doer(
+def test_what_happened_is_reported_with_time_place_and_doer(
     manager: Manager, orders: ManagedQueue
 ) -> None:
     (sent,) = manager.send(orders, Message(b"x"))
@@ -99,7 +99,7 @@ def test_what_is_no_identifier_is_refused(wrong: str) -> None:
         parse_id(wrong)
 
 
-def test_an_express_message_is_told_as_such(manager: Manager, orders: ManagedQueue) -> None:
+def test_an_express_message_is_reported_as_such(manager: Manager, orders: ManagedQueue) -> None:
     """With the time at which it came, though nothing was written then."""
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
     manager.tick(60)
@@ -108,7 +108,7 @@ def test_an_express_message_is_told_as_such(manager: Manager, orders: ManagedQue
     assert event.time == THEN
 
 
-def test_the_whole_life_of_a_message_is_told(manager: Manager) -> None:
+def test_the_whole_life_of_a_message_is_reported(manager: Manager) -> None:
     queue = manager.create(transactional=True, journal=True)
     (sent,) = manager.send_in(queue, Message(b"x"))
     for _ in range(2):
@@ -135,7 +135,7 @@ def test_the_whole_life_of_a_message_is_told(manager: Manager) -> None:
     ]
 
 
-def test_how_it_failed_is_told(manager: Manager, orders: ManagedQueue) -> None:
+def test_how_it_failed_is_reported(manager: Manager, orders: ManagedQueue) -> None:
     (sent,) = manager.send(orders, Message(b"x", dead_letter=True, time_to_be_received=5))
     manager.tick(10)
     assert texts(manager, sent)[1:] == [
@@ -144,13 +144,13 @@ def test_how_it_failed_is_told(manager: Manager, orders: ManagedQueue) -> None:
     ]
 
 
-def test_discarded_copies_are_told(manager: Manager, orders: ManagedQueue) -> None:
+def test_discarded_copies_are_reported(manager: Manager, orders: ManagedQueue) -> None:
     manager.done(manager.local.configure(journal_quota=0))
     (sent,) = manager.send(orders, Message(b"x", journal=True))
     assert texts(manager, sent)[-1] == "a copy for .\\Journal$ was discarded: the journal is full"
 
 
-def test_a_purge_and_a_delete_are_told(manager: Manager, orders: ManagedQueue) -> None:
+def test_a_purge_and_a_delete_are_reported(manager: Manager, orders: ManagedQueue) -> None:
     (purged,) = manager.send(orders, Message(b"1"))
     manager.done(manager.local.queue_lifecycle.purge(orders))
     (deleted,) = manager.send(orders, Message(b"2"))
@@ -164,7 +164,7 @@ def test_a_purge_and_a_delete_are_told(manager: Manager, orders: ManagedQueue) -
     assert {event.queue for event in found} == {""}
 
 
-def test_a_receive_that_was_undone_is_told(manager: Manager, orders: ManagedQueue) -> None:
+def test_a_receive_that_was_undone_is_reported(manager: Manager, orders: ManagedQueue) -> None:
     (sent,) = manager.send(orders, Message(b"x"))
     pending = manager.local.receiver.receive(orders, 1, OWNER, wait=False)
     manager.local.receiver.put_back(orders, manager.done(pending))
@@ -175,7 +175,7 @@ def test_a_receive_that_was_undone_is_told(manager: Manager, orders: ManagedQueu
 
 
 @pytest.mark.parametrize("recoverable", [True, False])
-def test_what_is_on_its_way_is_told(manager: Manager, recoverable: bool) -> None:
+def test_what_is_on_its_way_is_reported(manager: Manager, recoverable: bool) -> None:
     name = "DIRECT=OS:other\\private$\\q"
     outgoing = manager.open(name)
     (sent,) = manager.send(outgoing, Message(b"x", recoverable=recoverable, dead_letter=True))
@@ -191,7 +191,7 @@ def test_what_is_on_its_way_is_told(manager: Manager, recoverable: bool) -> None
 def test_an_outgoing_queue_that_is_empty_has_its_name_in_the_history(
     manager: Manager, recoverable: bool
 ) -> None:
-    """It comes and goes by itself; nobody has deleted it."""
+    """It comes and goes by itself; no one has deleted it."""
     name = "DIRECT=OS:other\\private$\\q"
     core = manager.local
     outgoing = core.queues.outgoing(parse_format_name(name))
@@ -209,7 +209,7 @@ def test_an_outgoing_queue_that_is_empty_has_its_name_in_the_history(
     assert {event.queue for event in found} == {name}
 
 
-def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
+def test_a_delivery_elsewhere_is_reported(manager: Manager) -> None:
     name = "DIRECT=OS:other\\private$\\q"
     dispatcher = manager.local.dispatcher
     outgoing = manager.open(name)
@@ -220,15 +220,15 @@ def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [
         (MessageClass.ACK_RECEIVE, "was delivered to {}"),
         (MessageClass.NACK_Q_PURGED, "was not accepted: the queue was purged before the message "),
     ],
     ids=["received", "purged"],
 )
-def test_what_became_of_a_transactional_message_elsewhere_is_told(
-    manager: Manager, answer: MessageClass, told: str
+def test_what_became_of_a_transactional_message_elsewhere_is_reported(
+    manager: Manager, answer: MessageClass, reported: str
 ) -> None:
     name = "DIRECT=OS:other\\private$\\q"
     core = manager.local
@@ -247,11 +247,11 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     acks.take_express(origin, Ack(body, answer))
     manager.tick()
     happened = [event for event in manager.local.explain(sent) if event.event != "journaled"]
-    assert happened[-1].text.startswith(told.format(name))
+    assert happened[-1].text.startswith(reported.format(name))
     assert happened[-1].queue == name
 
 
-def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager) -> None:
+def test_that_a_message_from_elsewhere_was_not_accepted_is_reported(manager: Manager) -> None:
     core = manager.local
     packet = parcel("1", to="DIRECT=OS:localhost\\none")
     Arrivals(core).take(Origin("192.0.2.9", "x"), [(packet, None)], lambda outcome: None)
@@ -267,7 +267,7 @@ def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager
 # Express messages that a restart has ended
 
 
-def test_an_express_message_that_a_restart_ended_is_told_as_lost(
+def test_an_express_message_that_a_restart_ended_is_reported_as_lost(
     manager: Manager, orders: ManagedQueue
 ) -> None:
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))

@@ -35,7 +35,7 @@ def opened(manager: Manager) -> QueueHandle:
 
 
 def open_queue(manager: Manager, access: Access = Access.ALL, name: str = "you") -> QueueHandle:
-    """A handle of somebody."""
+    """A handle of someone."""
     return manager.local.open_queue("orders", Mode(access), Caller(name))
 
 

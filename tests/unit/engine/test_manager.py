@@ -372,7 +372,7 @@ def test_every_kind_of_queue_can_be_opened(manager: Manager, name: str, kind: Qu
         "PUBLIC=12345678-1234-4234-8234-123456789abc",
     ],
 )
-def test_nobody_sends_to_what_the_manager_keeps(manager: Manager, name: str) -> None:
+def test_no_one_sends_to_what_the_manager_keeps(manager: Manager, name: str) -> None:
     """DMPR-403 (A-63)."""
     manager.create()
     with pytest.raises(UnsupportedFormatNameOperation) as info:

@@ -41,7 +41,7 @@ READER: Final = Holder()
 MANY: Final = 10_000
 ME: Final = UUID(int=7)
 "The queue manager."
-SOMEBODY: Final = UUID(int=99)
+PARTNER: Final = UUID(int=99)
 "Another one."
 begins_twice = False
 "Whether every commit is begun a first time in vain, as in the tests of this folder."
@@ -147,7 +147,7 @@ def packets(entries: list[Entry]) -> list[str]:
 
 
 class HandClock:
-    """Shows what it is told, and counts identifiers."""
+    """Shows what it is given, and counts identifiers."""
 
     def __init__(self, time: float = NOW) -> None:
         self.time = time
@@ -232,7 +232,7 @@ class World:
             return {key: row for key, row in found.items() if key >= first}
         return found
 
-    def told(self, sent: NewMessage) -> list[tuple[Event, str]]:
+    def reported(self, sent: NewMessage) -> list[tuple[Event, str]]:
         """The history of a message: what happened, and in which queue."""
         identifier = PacketView(sent.packet).identifier
         happened = self.core.history.of(self.core.snapshot, identifier)
@@ -250,7 +250,7 @@ class World:
         return self.done(self.core.queue_lifecycle.create(properties(name, **given)))
 
     def subqueue(self, parent: ManagedQueue, name: str = "retry") -> ManagedQueue:
-        """A subqueue, which is there as long as somebody uses it."""
+        """A subqueue, which is there as long as someone uses it."""
         return self.core.queues.subqueue(parent, name)
 
     def find(self, name: str = "q") -> ManagedQueue:

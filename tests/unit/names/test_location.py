@@ -14,7 +14,7 @@ from openmsmq.names.path import PathName, parse_path_name
 OWN = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
 ELSEWHERE = UUID("11111111-2222-4333-8444-555566667777")
 PUBLIC = UUID("01234567-89ab-4cde-8f01-23456789abcd")
-NOBODY = UUID(int=1)
+UNKNOWN = UUID(int=1)
 
 
 class KnownPlaces:
@@ -68,8 +68,8 @@ def test_a_private_queue_lies_where_its_manager_does(manager: UUID, machine: str
 @pytest.mark.parametrize(
     "text",
     [
-        f"PUBLIC={NOBODY}",
-        rf"PRIVATE={NOBODY}\c",
+        f"PUBLIC={UNKNOWN}",
+        rf"PRIVATE={UNKNOWN}\c",
         f"MACHINE={OWN};JOURNAL",
         f"DL={PUBLIC}",
         "MULTICAST=234.1.1.1:8001",

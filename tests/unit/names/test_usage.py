@@ -84,7 +84,7 @@ def test_lists_that_contain_each_other_come_to_an_end() -> None:
 
 
 def test_an_unknown_distribution_list_ends_the_expansion() -> None:
-    """DMPR-179: with the error of whoever was asked."""
+    """DMPR-179: with the error of the one who was asked."""
     with pytest.raises(NoDs):
         expanded("DL=00000000-0000-0000-0000-000000000009")
     with pytest.raises(NoDs):

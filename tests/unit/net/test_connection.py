@@ -19,7 +19,7 @@ PATIENCE = 20.0
 
 
 class Echo:
-    """A machine that writes down what it gets and gives back what it is told."""
+    """A machine that writes down what it gets and gives back what it is given."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -375,7 +375,7 @@ async def test_who_leaves_while_nothing_is_read_can_be_found_out(port: bool) -> 
     async with connected(port) as (connection, far):
         machine = connection._machine
         assert isinstance(machine, Echo)
-        assert not connection.peer_gone, "it will be told"
+        assert not connection.peer_gone, "it will be notified"
         machine.is_full = True
         connection.update()
         far.send(b"not read any more")
@@ -384,7 +384,7 @@ async def test_who_leaves_while_nothing_is_read_can_be_found_out(port: bool) -> 
         await turn()
         assert connection.peer_gone
         assert not machine.is_lost
-    assert not connection.peer_gone, "it has been told"
+    assert not connection.peer_gone, "it has been notified"
 
 
 # Deadlines

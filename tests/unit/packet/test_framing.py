@@ -140,7 +140,7 @@ def test_a_message_whose_headers_cannot_be_walked_is_refused() -> None:
 
 
 def test_a_message_whose_end_is_known_is_not_looked_into() -> None:
-    """MQQB-005: whoever takes the packet judges its headers."""
+    """MQQB-005: the one who takes the packet judges its headers."""
     bad = patch(PLAIN, 60, pack("<I", 0))
     assert frame(bad + ACK) == [bad, ACK]
 

@@ -12,7 +12,7 @@ BYTES = b"\x01\0" + b"\x48\x55" + b"\x04\x03\x02\x01" + SOURCE.bytes_le
 
 
 def test_a_ping_has_24_bytes() -> None:
-    """MQQB-129, MQQB-132: flags, signature, cookie and the GUID of whoever sends it."""
+    """MQQB-129, MQQB-132: flags, signature, cookie and the GUID of the sender."""
     packet = PingPacket(PingFlags.RC, PING_SIGNATURE, 0x01020304, SOURCE)
     assert packet.pack() == BYTES
     assert PingPacket.read(Reader(BYTES)) == packet

@@ -1,4 +1,4 @@
-"""What waits for a pipeline."""
+"""What is waiting for a pipeline."""
 
 from __future__ import annotations
 

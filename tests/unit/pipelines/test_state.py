@@ -63,7 +63,7 @@ def test_a_name_runs_once_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_an_unknown_name_is_told_with_the_nearest_one(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_with_the_nearest_one(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
     with pytest.raises(PipelineError, match=f"no pipeline 'x'; none has run in {tmp_path}"):
         runs.find("x")

@@ -49,7 +49,7 @@ def test_values_of_all_kinds() -> None:
         (lambda t: t.choice("word", ("keep", "remove")), "'kep'; did you mean 'keep'?"),
     ],
 )
-def test_a_wrong_value_is_told_with_its_key(read: Any, words: str) -> None:
+def test_a_wrong_value_is_reported_with_its_key(read: Any, words: str) -> None:
     made = table(
         n=3, empty="", mixed=["x", 1], none=[], zero=0, flag=True, url="s3://x", word="kep"
     )
@@ -58,7 +58,7 @@ def test_a_wrong_value_is_told_with_its_key(read: Any, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
+def test_an_unknown_key_is_reported_with_the_nearest_one() -> None:
     made = table(queue="x", subscripton="y")
     made.text("queue")
     made.text("subscription", "spark")
@@ -68,7 +68,7 @@ def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
         made.done()
 
 
-def test_unknown_keys_of_inner_tables_are_told() -> None:
+def test_unknown_keys_of_inner_tables_are_reported() -> None:
     made = table(rules=[{"wen": "x"}])
     [rule] = made.tables("rules")
     rule.text("when", "")

@@ -16,7 +16,7 @@ from openmsmq.runtime.limits import (
 
 @dataclass
 class Asked:
-    """What waits for a commit."""
+    """What is waiting for a commit."""
 
     operations_waiting: int = 1
     reserved_size: int = 0

@@ -53,7 +53,7 @@ SPEED = 40
 
 
 class QuickClock:
-    """Runs quickly, so that nobody waits long for a message to expire."""
+    """Runs quickly, so that no one waits long for a message to expire."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -309,7 +309,7 @@ def test_on_a_full_disk_receives_go_on(threads: Threads, setting: Setting) -> No
     assert setting.readable == ["b"]
 
 
-def test_what_nobody_waits_for_is_committed_too(threads: Threads, setting: Setting) -> None:
+def test_what_no_one_waits_for_is_committed_too(threads: Threads, setting: Setting) -> None:
     """Message identifiers are reserved though only express messages are sent (DMPR-053)."""
     setting.core.take_message_ids(MESSAGE_ID_BLOCK)
     before = setting.store.committed
@@ -335,7 +335,7 @@ def test_closing_finishes_what_was_asked_for(threads: Threads, setting: Setting)
     assert setting.store.closed == 1
 
 
-def test_closing_commits_what_nobody_waits_for(threads: Threads, setting: Setting) -> None:
+def test_closing_commits_what_no_one_waits_for(threads: Threads, setting: Setting) -> None:
     threads.driver.call(lambda: setting.send("a"))
     threads.driver.close()
     assert len(setting.store.committed.tables[Table.INDEX]) == 1
@@ -415,7 +415,7 @@ def test_a_reader_that_is_interrupted_while_its_message_is_removed_loses_nothing
 
 @needs_main_thread
 def test_a_sender_that_is_interrupted_has_sent(threads: Threads, setting: Setting) -> None:
-    """It cannot be called back; nobody else is disturbed."""
+    """It cannot be called back; no one else is disturbed."""
     setting.store.gate.clear()
     other = threads.start(lambda: threads.send("a"))
     until(lambda: setting.core.is_committing)
@@ -440,10 +440,10 @@ MISTAKES = [StorageFailed("EIO"), StoreDamaged("page 7"), Mistake(), KeyboardInt
 
 @pytest.mark.parametrize("error", MISTAKES, ids=repr)
 @pytest.mark.parametrize("where", ["begin", "commit"])
-def test_a_store_that_breaks_ends_the_manager_and_hangs_nobody(
+def test_a_store_that_breaks_ends_the_manager_and_hangs_no_one(
     threads: Threads, setting: Setting, where: str, error: BaseException
 ) -> None:
-    """Nobody can say what is on disk, so that the directory must be opened again."""
+    """No one can say what is on disk, so that the directory must be opened again."""
     setting.store.gate.clear()
     first = threads.start(lambda: threads.send("0"))
     until(lambda: setting.core.is_committing)
@@ -454,14 +454,14 @@ def test_a_store_that_breaks_ends_the_manager_and_hangs_nobody(
     setting.store.refuse = {where: error}
     setting.store.gate.set()
     first.result(PATIENCE)
-    told = []
+    reported = []
     asked: list[ThreadFuture[Any]] = [*gathering, waiting]
     for one in asked:
         with pytest.raises((StorageError, type(error))) as info:
             one.result(PATIENCE)
-        told.append(info.value)
+        reported.append(info.value)
     interrupted = isinstance(error, KeyboardInterrupt)
-    assert sum(not isinstance(found, StorageError) for found in told) == interrupted
+    assert sum(not isinstance(found, StorageError) for found in reported) == interrupted
     with pytest.raises(StorageError):
         threads.send("c")
     with pytest.raises(StorageError):
@@ -591,7 +591,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def timeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing happen by itself: what is due is done by whoever calls."""
+    """Let nothing happen by itself: what is due is done by the caller."""
     monkeypatch.setattr(Core, "next_deadline", None)
 
 
@@ -606,7 +606,7 @@ def dying(setting: Setting, *, seconds: int = 2, express: bool = False) -> NewMe
 def test_a_thread_that_waits_for_dead_letters_gets_what_expires_meanwhile(
     threads: Threads, setting: Setting, express: bool
 ) -> None:
-    """Though nobody calls (DMPR-193, DMPR-310)."""
+    """Though no one calls (DMPR-193, DMPR-310)."""
     sent = dying(setting, express=express)
     threads.driver.wait(lambda: setting.post(sent))
     start = time.monotonic()
@@ -635,7 +635,7 @@ def test_its_own_time_may_be_over_before(threads: Threads, setting: Setting) -> 
     assert 0.02 <= time.monotonic() - start < 5
 
 
-def test_nobody_sees_what_should_be_gone(threads: Threads, setting: Setting) -> None:
+def test_no_one_sees_what_should_be_gone(threads: Threads, setting: Setting) -> None:
     """What is due is done before a call."""
     threads.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
     assert threads.driver.call(lambda: setting.queue.messages) == 0
@@ -932,8 +932,8 @@ def test_a_store_that_breaks_ends_the_manager_of_a_loop(
         pytest.skip("that is the fault of an operation")
 
     async def test(loop: Loop) -> None:
-        told: list[MQError] = []
-        loop.driver.on_broken = told.append
+        reported: list[MQError] = []
+        loop.driver.on_broken = reported.append
         setting.store.refuse = {where: error}
         asked = [asyncio.create_task(loop.send("x")) for _ in range(3)]
         asked.append(asyncio.create_task(loop.receive(None)))  # type: ignore[arg-type]
@@ -946,8 +946,8 @@ def test_a_store_that_breaks_ends_the_manager_of_a_loop(
             loop.driver.call(lambda: None)
         await loop.until(lambda: setting.store.closed)
         await loop.driver.close()
-        assert len(told) == 1
-        assert isinstance(told[0], StorageError)
+        assert len(reported) == 1
+        assert isinstance(reported[0], StorageError)
 
     before = threading.active_count()
     run(setting, test)
@@ -1094,7 +1094,7 @@ def test_no_thread_is_left_behind(setting: Setting) -> None:
     assert threading.active_count() == before
 
 
-def test_a_call_may_be_answered_without_anybody_waiting(setting: Setting) -> None:
+def test_a_call_may_be_answered_without_anyone_waiting(setting: Setting) -> None:
     async def test(loop: Loop) -> None:
         answers: list[Future[Any]] = []
         loop.driver.begin(lambda: setting.send("a", express=True), answers.append)
@@ -1120,7 +1120,7 @@ def test_a_call_may_be_answered_without_anybody_waiting(setting: Setting) -> Non
 def test_a_task_that_waits_for_dead_letters_gets_what_expires_meanwhile(
     setting: Setting, express: bool
 ) -> None:
-    """Though nobody calls (DMPR-193, DMPR-310)."""
+    """Though no one calls (DMPR-193, DMPR-310)."""
 
     async def test(loop: Loop) -> None:
         waiting = asyncio.create_task(loop.driver.wait(setting.receive_dead))
@@ -1132,7 +1132,7 @@ def test_a_task_that_waits_for_dead_letters_gets_what_expires_meanwhile(
 
 
 @pytest.mark.usefixtures("quick")
-def test_messages_expire_in_a_loop_though_nobody_waits(setting: Setting) -> None:
+def test_messages_expire_in_a_loop_though_no_one_waits(setting: Setting) -> None:
     """The later first, then one that is due before it, then a third."""
 
     async def test(loop: Loop) -> None:
@@ -1184,7 +1184,7 @@ def test_a_task_that_meets_the_end_of_the_manager_is_refused(setting: Setting) -
 
 
 @pytest.mark.usefixtures("timeless")
-def test_a_task_cancelled_before_its_call_was_made_does_no_harm(setting: Setting) -> None:
+def test_a_task_cancelled_before_its_call_was_made_changes_nothing(setting: Setting) -> None:
     async def test(loop: Loop) -> None:
         await loop.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
         setting.store.gate.clear()

@@ -28,7 +28,7 @@ def _handler() -> Iterator[None]:
 
 
 def nothing() -> None:
-    """Nobody waits."""
+    """No one waits."""
 
 
 @needs_main_thread

@@ -61,7 +61,7 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 # nobody else tells
+        while not condition():  # noqa: ASYNC110 # no one else tells
             await asyncio.sleep(0.005)
 
 
@@ -80,7 +80,7 @@ async def listening(
 
 
 async def echoes(port: int, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> bool:
-    """Whether somebody answers there."""
+    """Whether someone answers there."""
     reader, writer = await asyncio.open_connection(host, port, ssl=tls)
     writer.write(b"there?")
     answer = await reader.read(6)
@@ -280,7 +280,7 @@ def test_where_the_system_has_none_to_give_it_is_asked_less_often(
     run(test)
 
 
-def test_closed_it_lets_nobody_in_and_gives_up_handshakes(
+def test_closed_it_lets_no_one_in_and_gives_up_handshakes(
     contexts: tuple[ssl.SSLContext, ssl.SSLContext],
 ) -> None:
     async def test() -> None:

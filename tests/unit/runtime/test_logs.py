@@ -70,7 +70,7 @@ def test_an_event_is_one_line_whatever_is_in_it(
     assert text.removesuffix("\n").isprintable()
 
 
-def test_nobody_can_fake_a_field() -> None:
+def test_no_one_can_fake_a_field() -> None:
     assert line(TextLines(), "x", name='a" role=admin').endswith(' name="a\\" role=admin"\n')
     assert line(TextLines(), "x", name="a=b").endswith(' name="a=b"\n')
     assert line(TextLines(), "x", name="").endswith(' name=""\n')

@@ -42,7 +42,7 @@ def test_a_second_opener_learns_who_has_the_directory(tmp_path: Path) -> None:
     open_directory(tmp_path, receipts=RECEIPTS).store.close()
 
 
-def test_a_directory_is_let_go_when_opening_fails(
+def test_a_directory_is_released_when_opening_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(clock: SystemClock) -> None:

@@ -13,12 +13,12 @@ from openmsmq.runtime.unfinished import RATE_LEAST, RATE_WINDOW, Unfinished
 KIB = 1024
 LIMIT = 800 * KIB
 LEFT = 700 * KIB
-"What may be there after somebody had to go."
+"What may be there after someone had to go."
 
 
 @dataclass(eq=False)
 class Session:
-    """A session of somebody."""
+    """A session of someone."""
 
     name: str
     address: str = "192.0.2.1"
@@ -57,7 +57,7 @@ def test_bytes_are_counted_until_their_packet_is_whole() -> None:
     assert unfinished.total == 0
 
 
-def test_within_the_budget_nobody_has_to_go() -> None:
+def test_within_the_budget_no_one_has_to_go() -> None:
     assert cut(holding((Session("one"), LIMIT))) == []
 
 

@@ -36,7 +36,7 @@ class SlowStore(MemoryStore):
         super().count_write()
 
     def commit(self) -> None:
-        assert self.gate.wait(PATIENCE), "nobody opened the gate"
+        assert self.gate.wait(PATIENCE), "no one opened the gate"
         if "commit" in self._armed:
             self.abort()
             self._refuse("commit")

@@ -1,4 +1,4 @@
-"""What a service is told: in a file, on the command line, or not at all."""
+"""What a service is given: in a file, on the command line, or not at all."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ CONFIG = Config(data=Path("d"))
 
 
 class Limits:
-    """What the system says of the limit, and what it is told."""
+    """What the system says of the limit, and what it is given."""
 
     def __init__(self, soft: int, hard: int, error: Exception | None = None) -> None:
         self.now = soft, hard

@@ -25,7 +25,7 @@ from openmsmq.types.manager_state import ManagerState
 
 
 class Visit:
-    """A listener that is open, and somebody in front of it."""
+    """A listener that is open, and someone in front of it."""
 
     def __init__(self, listener: ConsoleListener, service: ServiceMetrics) -> None:
         self.listener = listener
@@ -249,7 +249,7 @@ def test_silent_connections_do_not_keep_a_health_check_out() -> None:
 
 
 class Slow:
-    """Metrics that take as long as they are told to."""
+    """Metrics that take as long as they are asked to."""
 
     def __init__(self) -> None:
         self.gate = asyncio.Event()

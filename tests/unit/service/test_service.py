@@ -47,7 +47,7 @@ PATIENCE = 20.0
 
 async def until(condition: Callable[[], object]) -> None:
     """Wait until something has happened that no task tells of."""
-    while not condition():  # noqa: ASYNC110  # a service tells nobody in this process
+    while not condition():  # noqa: ASYNC110  # a service tells no one in this process
         await asyncio.sleep(0.001)
 
 
@@ -325,7 +325,7 @@ def test_without_retry_the_first_failure_is_logged_and_ends_the_start(
 
 
 def test_what_does_not_pass_is_not_tried_again(house: House) -> None:
-    """SYS-097: a damaged store stays down until somebody repairs it."""
+    """SYS-097: a damaged store stays down until someone repairs it."""
     house.config.data.mkdir()
     (house.config.data / "data.mdb").write_bytes(b"nonsense" * 4096)
     with pytest.raises(MQError) as info:
@@ -361,7 +361,7 @@ def test_so_does_one_without_permission(
 def test_a_store_that_fails_ends_the_service(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is not healthy from that moment on, and whoever started it hears of it."""
+    """It is not healthy from that moment on, and the one who started it hears of it."""
     states: list[ManagerState] = []
 
     async def look() -> None:

@@ -1,4 +1,4 @@
-"""User messages and receipts, told apart."""
+"""User messages and receipts, distinguished."""
 
 from __future__ import annotations
 

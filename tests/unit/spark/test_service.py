@@ -44,7 +44,7 @@ def test_the_nearest_queue_is_named(manager: Manager) -> None:
     assert open_queue(manager, "orders", Access.PEEK).name == r".\private$\orders"
 
 
-def test_a_manager_that_is_not_there_is_told_at_once() -> None:
+def test_a_manager_that_is_not_there_is_reported_at_once() -> None:
     with pytest.raises(ServiceNotAvailable, match="option manager"):
         connect(NOWHERE, "127.0.0.1:1", patient=False)
 

@@ -44,7 +44,7 @@ def test_the_format_reads_and_writes(manager: Manager) -> None:
     assert isinstance(sink.streamWriter(WRITE, False), StreamWriter)
 
 
-def test_what_is_wrong_is_told_by_the_source(manager: Manager) -> None:
+def test_what_is_wrong_is_reported_by_the_source(manager: Manager) -> None:
     manager.create_queue("orders")
     with pytest.raises(InvalidParameter, match="did you mean 'queue'"):
         source(quue="orders").schema()

@@ -159,7 +159,7 @@ def test_a_store_in_use_is_read_as_it_was_at_one_moment(directory: Path, tmp_pat
 
 
 def test_a_store_may_be_opened_while_it_is_read(directory: Path, tmp_path: Path) -> None:
-    """Whoever comes later must not use the pages again that are read."""
+    """One that comes later must not use the pages again that are read."""
     target = tmp_path / "copy"
     target.mkdir()
     with read_along(directory) as reader:

@@ -82,7 +82,7 @@ def test_a_directory_that_cannot_be_synced_is_an_error(
     ("rows", "tables"),
     [
         ({}, ()),
-        ({b"somebody": b"else"}, ()),
+        ({b"partner": b"else"}, ()),
         ({}, (b"queues", b"messages")),
         (dict.fromkeys(TABLE_NAMES, b"no table"), ()),
         ({b"format": b"OpenMSMQ 1"}, TABLE_NAMES),

@@ -42,7 +42,7 @@ def test_a_child_frees_and_closes_nothing_of_its_parent(tmp_path: Path, is_writi
     def work() -> None:
         store.close()
         assert is_held(tmp_path), "the lock is the parent's"
-        store.__dict__.clear()  # what nobody refers to any more would be freed
+        store.__dict__.clear()  # what no one refers to any more would be freed
 
     assert in_child(work) == 0
     if is_writing:

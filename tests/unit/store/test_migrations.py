@@ -21,7 +21,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import Station, parcel, places
-from tests.unit.engine.world import ME, NOW, SOMEBODY, World, letter
+from tests.unit.engine.world import ME, NOW, PARTNER, World, letter
 
 import openmsmq
 from openmsmq.engine.arrivals.duplicates import KEY_SIZE, SEEN, Duplicates, Owner, seen_row
@@ -346,11 +346,11 @@ def test_a_store_that_was_restored_and_never_started_has_a_time_stamp_all_the_sa
 
 def test_incoming_sequences_go_on_under_the_source_itself() -> None:
     old = Old()
-    key = INCOMING + SOMEBODY.bytes_le + b"12345678"
+    key = INCOMING + PARTNER.bytes_le + b"12345678"
     old.put(key, incoming_4(7, NOW, r"DIRECT=OS:here\private$\q"))
     found = IncomingSequence.unpack(old.migrate()[key])
     assert (found.id, found.number, found.time, found.address) == (1, 7, NOW, "192.0.2.9")
-    assert found.source == SOMEBODY.bytes_le
+    assert found.source == PARTNER.bytes_le
     assert (found.may_skip, found.missing) == (False, 0)
 
 
@@ -367,7 +367,7 @@ def test_messages_that_came_lately_are_remembered_as_those_of_known_peers() -> N
 
 
 def test_names_under_which_messages_came_stay_names_of_this_computer() -> None:
-    """A sender that uses a name that nobody gave this manager is not cut off by the upgrade."""
+    """A sender that uses a name that no one gave this manager is not cut off by the upgrade."""
     store = MemoryStore()
     names = [
         "DIRECT=OS:Old-Name\\private$\\q",

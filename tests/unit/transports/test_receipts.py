@@ -33,7 +33,7 @@ def test_a_process_without_transports_writes_the_receipt_that_it_owes() -> None:
     assert isinstance(ack_body(PacketView(packet)), FinalAckBody)
 
 
-def test_a_receipt_that_nobody_can_write_is_never_dropped() -> None:
+def test_a_receipt_that_no_one_can_write_is_never_dropped() -> None:
     """The receive fails, and the message stays in its queue."""
     net, a, b = pair(transactional=True)
     a.send_in(a.out(r"DIRECT=OS:b\private$\q"), Message(b"1", journal=True))

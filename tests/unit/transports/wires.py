@@ -1,4 +1,4 @@
-"""Managers joined by wires that deliver when told, in a time of their own."""
+"""Managers joined by wires that deliver when asked, in a time of their own."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Net:
         "Others that can be reached."
         self.ends: list[End] = []
         self.is_slow = False
-        "Nobody is connected, for now."
+        "No one is connected, for now."
         self._asked: list[Callable[[], None]] = []
 
     @property
@@ -135,7 +135,7 @@ class Net:
             accept, enter = self.listeners[place], _call
         else:
             status = ConnectionStatus.SOCKET_CONNECT_FAILURE
-            station.enter(lambda: failed(status, "nobody there"))
+            station.enter(lambda: failed(status, "no one there"))
             return
         near, far = End(self, place[0], station.enter), End(self, station.host, enter)
         self.join(near, made, far, accept)
@@ -154,7 +154,7 @@ class Net:
         near.begin(made)
 
     def dial(self, station: Station, address: str = "10.0.0.9") -> Peer:
-        """Somebody connects to a manager."""
+        """Someone connects to a manager."""
         peer = Peer()
         near, far = End(self, station.host, _call), End(self, address, station.enter)
         self.join(near, peer.meet, far, station.transport.accept)

@@ -18,7 +18,7 @@ from openmsmq.types.access import Access, Mode
     ],
 )
 def test_a_handle_does_what_it_was_opened_for(access: Access, allowed: set[Access]) -> None:
-    """Whoever may receive may also peek."""
+    """The one who may receive may also peek."""
     for needed in (Access.SEND, Access.PEEK, Access.RECEIVE):
         if needed in allowed:
             Mode(access).require(needed)

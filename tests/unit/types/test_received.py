@@ -135,7 +135,7 @@ def test_the_sender_is_a_security_identifier(
 
 @pytest.mark.parametrize("code", [0, 1, 0x00FF, 0x0123, 0x8004, 0xC003, 0xE1FF, 0xFFFF])
 def test_a_class_is_what_its_sender_says_it_is(code: int) -> None:
-    """DMPR-056: those that nobody defined, too."""
+    """DMPR-056: those that no one defined, too."""
     header = replace(properties(), message_class=code)
     assert received(user_message(header=header)).message_class == code
 
@@ -149,7 +149,7 @@ ALTERNATIVE = SecurityHeader.make(
 
 
 @pytest.mark.parametrize(
-    ("told", "untold"),
+    ("reported", "untold"),
     [
         pytest.param(MESSAGES["connector type"], MESSAGES["plain"], id="DMPR-092"),
         pytest.param(
@@ -158,15 +158,15 @@ ALTERNATIVE = SecurityHeader.make(
         pytest.param(MESSAGES["over HTTP"], MESSAGES["plain"], id="DMPR-096"),
     ],
 )
-def test_some_headers_tell_a_program_nothing(told: UserMessage, untold: UserMessage) -> None:
+def test_some_headers_tell_a_program_nothing(reported: UserMessage, untold: UserMessage) -> None:
     """DMPR-092, DMPR-093, DMPR-096.
 
     The type of a connector, the provider it signed with, what came over HTTP. All of it is in the
     packet, to be handed on.
     """
-    assert told.encode() != untold.encode()
-    assert to_json(received(told, **FACTS)) == to_json(received(untold, **FACTS))
-    assert received(told).packet == told.encode()
+    assert reported.encode() != untold.encode()
+    assert to_json(received(reported, **FACTS)) == to_json(received(untold, **FACTS))
+    assert received(reported).packet == reported.encode()
 
 
 def test_a_message_says_which_signature_was_verified() -> None:

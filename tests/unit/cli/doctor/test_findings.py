@@ -282,7 +282,7 @@ def test_a_history_that_is_off_is_noted(tmp_path: Path) -> None:
 
 
 def test_names_of_before_are_shown(tmp_path: Path) -> None:
-    """AMB-70: those that nobody has given this computer, and what to do."""
+    """AMB-70: those that no one has given this computer, and what to do."""
     tmp_path.chmod(0o700)
     manager = Manager()
     manager.inherited = ("OLD", "SHOP01")

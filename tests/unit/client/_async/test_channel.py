@@ -56,10 +56,10 @@ def test_an_open_channel_knows_who_welcomed_it(line: Line) -> None:
     assert channel.is_open
 
 
-def test_where_nobody_listens_there_is_no_channel(line: Line) -> None:
+def test_where_no_one_listens_there_is_no_channel(line: Line) -> None:
     """SYS-126."""
-    nobody = Address(socket=line.server.address.socket + "-none")
-    line.server.address = nobody
+    unanswered = Address(socket=line.server.address.socket + "-none")
+    line.server.address = unanswered
     with pytest.raises(ServiceNotAvailable, match=r"app-none: .*No such file") as info:
         line.open()
     assert info.value.hresult == 0xC00E000B
@@ -138,7 +138,7 @@ def test_who_waits_for_messages_has_more_patience(line: Line) -> None:
     asked.result(PATIENCE)
 
 
-def test_a_ping_is_answered_while_somebody_waits(line: Line) -> None:
+def test_a_ping_is_answered_while_someone_waits(line: Line) -> None:
     channel, peer = line.welcomed()
     asked = asking(channel)
     request = peer.request()
@@ -207,7 +207,7 @@ def test_a_farewell_is_heard_although_the_socket_stays_open(line: Line, words: b
     assert peer.is_left()
 
 
-def test_to_close_it_ends_what_waits(line: Line) -> None:
+def test_to_close_it_ends_what_is_waiting(line: Line) -> None:
     channel, peer = line.welcomed()
     asked = asking(channel)
     peer.request()
@@ -502,7 +502,7 @@ def test_who_gives_up_waiting_for_room_has_sent_nothing() -> None:
 
 
 @pytest.mark.parametrize("how", ["lost", "closed", "patience"])
-def test_when_the_connection_ends_nobody_waits_for_room(
+def test_when_the_connection_ends_no_one_waits_for_room(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(channel_aio, "SLOW", 0.0)

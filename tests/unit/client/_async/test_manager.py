@@ -453,7 +453,7 @@ def texts(queue: Queue) -> list[str | None]:
 
 
 def test_a_transaction_commits_when_all_went_well(manager: Manager, ledger: Queue) -> None:
-    """Over several queues, seen by nobody before (DMPR-285, DMPR-286, DMPR-294, DMPR-295)."""
+    """Over several queues, seen by no one before (DMPR-285, DMPR-286, DMPR-294, DMPR-295)."""
     other = manager.create_queue("other", transactional=True)
     with manager.transaction() as transaction:
         first = ledger.receive(timeout=0, transaction=transaction)
@@ -945,7 +945,7 @@ def test_a_large_transaction_sends_each_once(manager: Manager) -> None:
     assert queue.info().messages == 10
 
 
-def test_nobody_reads_a_message_before_its_time(queue: Queue) -> None:
+def test_no_one_reads_a_message_before_its_time(queue: Queue) -> None:
     queue.send("later", deliver_at=datetime.now(UTC) + timedelta(seconds=0.4))
     queue.send("now")
     info = queue.info()
@@ -971,7 +971,7 @@ def test_what_would_expire_before_is_refused(queue: Queue) -> None:
     queue.send(message, deliver_at=1)
 
 
-def test_purging_and_deleting_take_what_waits(manager: Manager, queue: Queue) -> None:
+def test_purging_and_deleting_take_what_is_waiting(manager: Manager, queue: Queue) -> None:
     queue.send_many(["a", "b"], deliver_at=3600)
     queue.send("c")
     assert queue.purge() == 3

@@ -50,7 +50,7 @@ def test_one_that_does_not_tell_is_used_all_the_same() -> None:
     assert not part(connection).is_known
 
 
-def test_nobody_asks_in_the_midst_of_a_transaction() -> None:
+def test_no_one_asks_in_the_midst_of_a_transaction() -> None:
     connection: Any = Connection(Database())
     connection.info = SimpleNamespace(transaction_status=2)
     assert part(connection).partner.name == ""
@@ -86,7 +86,7 @@ def test_only_our_own_in_this_database_is_found() -> None:
         There(FORMAT, own, "2"),
         Xid(FORMAT, own, "3"),
         Xid(FORMAT + 1, own, "1"),
-        Xid(FORMAT, "somebody's", "1"),
+        Xid(FORMAT, "another's", "1"),
     ):
         database.prepared[xid] = [xid.bqual]
     found = part(connection)
@@ -105,7 +105,7 @@ def test_a_closed_connection_is_lost_and_closing_it_again_no_error() -> None:
     found.abort()  # nothing was begun
 
 
-def test_a_connection_that_cannot_even_be_closed_stops_nobody() -> None:
+def test_a_connection_that_cannot_even_be_closed_stops_no_one() -> None:
     connection: Any = Connection(Database())
 
     def close() -> None:

@@ -50,7 +50,7 @@ def test_units_of_other_managers_are_not_ours_to_end(
     assert len(database.prepared) == 1
 
 
-def test_a_unit_at_work_is_left_alone(api: Api, manager: Manager, database: Database) -> None:
+def test_an_active_unit_is_left_alone(api: Api, manager: Manager, database: Database) -> None:
     unit = left_behind(database, manager)
     work = manager.transaction(unit)
     with work:
@@ -63,7 +63,7 @@ def test_what_was_done_before_is_confirmed(api: Api, manager: Manager, database:
     with api.distributed(manager, connection):
         connection.fails = {"tpc_commit"}
     ((xid, rows),) = database.prepared.items()
-    del database.prepared[xid]  # it was committed, and nobody said so
+    del database.prepared[xid]  # it was committed, and no one said so
     database.rows += rows
     assert api.recover(manager, Connection(database)) == [(NAME, "confirmed")]
     assert manager.units() == []
@@ -143,7 +143,7 @@ def test_a_unit_is_undone_if_its_line_broke_before_the_decision(
         assert orders.peek(timeout=5).text == "one"
 
 
-def test_an_outcome_that_nobody_can_tell_is_left_to_recovery(
+def test_an_outcome_that_no_one_can_tell_is_left_to_recovery(
     service: Service, database: Database
 ) -> None:
     """SYS-087, SYS-091."""

@@ -82,7 +82,7 @@ def texts(queue: Queue) -> list[str | None]:
 # A service that comes again
 
 
-def test_open_queues_are_opened_again_and_nobody_notices(
+def test_open_queues_are_opened_again_and_no_one_notices(
     clients: Clients, service: Service
 ) -> None:
     manager = clients.connect(service.address)
@@ -156,7 +156,7 @@ def test_a_send_whose_answer_was_lost_is_not_done_again(
     assert queue.info().messages == 1
 
 
-def test_a_send_under_an_id_whose_answer_was_lost_is_done_again_and_does_no_harm(
+def test_a_send_under_an_id_whose_answer_was_lost_is_done_again_and_changes_nothing(
     manager: Manager, relay: Relay, direct: Manager
 ) -> None:
     queue = manager.create_queue("orders")
@@ -472,7 +472,7 @@ def test_a_service_is_reached_through_tls(
     assert [message.body for message in queue.receive_many(9, timeout=0)] in ([body], [body] * 2)
 
 
-def test_a_certificate_that_nobody_knows_is_refused(clients: Clients, tls_service: Service) -> None:
+def test_a_certificate_that_no_one_knows_is_refused(clients: Clients, tls_service: Service) -> None:
     with pytest.raises(ServiceNotAvailable, match="the certificate of the server is not trusted"):
         clients.connect(tls_service.address, tls=True)
     with pytest.raises(ServiceNotAvailable, match="this port speaks TLS"):
@@ -599,7 +599,7 @@ def test_an_interrupted_receive_loses_no_message(
 # The end
 
 
-def test_to_close_a_manager_ends_what_waits(manager: Manager, direct: Manager) -> None:
+def test_to_close_a_manager_ends_what_is_waiting(manager: Manager, direct: Manager) -> None:
     queue = manager.create_queue("orders")
     waiting = [start(lambda: queue.receive()), start(lambda: queue.peek())]
     assert not wait(waiting, 0.05).done
@@ -670,7 +670,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 
 class Remotes:
-    """Backends of both kinds, to a place where nobody is."""
+    """Backends of both kinds, to a place where no one is."""
 
     def __init__(self, path: Path, *, is_async: bool) -> None:
         self.address = Address(socket=str(path / "none"))

@@ -12,7 +12,7 @@ from openmsmq.client._async.remote_calls import RemoteCalls
 
 
 class Calls(RemoteCalls):
-    """Answers as told, and remembers what was asked."""
+    """Answers as asked, and remembers what was asked."""
 
     def __init__(self, **answer: Any) -> None:
         self.answer = answer
@@ -36,6 +36,6 @@ def test_ages_come_by_name() -> None:
     assert asyncio.run(Calls(ages={"tx": 4}).prepared()) == {"tx": 4}
 
 
-def test_somebody_has_to_make_the_calls() -> None:
+def test_someone_has_to_make_the_calls() -> None:
     with pytest.raises(NotImplementedError):
         asyncio.run(RemoteCalls().prepared())

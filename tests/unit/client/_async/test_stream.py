@@ -1,4 +1,4 @@
-"""Streams: messages one after the other, taken ahead of whoever reads them."""
+"""Streams: messages one after the other, taken ahead of the one who reads them."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_a_participant_that_cannot_prepare_undoes_all(
         work()
     assert (database.rows, texts(manager, "orders")) == ([], ["one"])
     assert is_at_rest(manager, database)
-    assert connection.closed, "nobody knows whether it is in the midst of a transaction"
+    assert connection.closed, "no one knows whether it is in the midst of a transaction"
 
 
 def test_a_manager_that_does_not_commit_undoes_all(

@@ -109,7 +109,7 @@ def test_what_the_other_side_does_not_take_ends_the_connection(
     assert not channel.is_open
 
 
-def test_an_end_that_came_while_nobody_read_is_seen(open_channel: tuple[Channel, Peer]) -> None:
+def test_an_end_that_came_while_no_one_read_is_seen(open_channel: tuple[Channel, Peer]) -> None:
     """So that what must not be done twice is not tried on a dead connection."""
     channel, peer = open_channel
     assert channel.is_open
@@ -179,7 +179,7 @@ def test_an_interrupted_receive_on_a_dead_connection_is_just_interrupted(
 def test_an_interruption_within_a_frame_ends_the_connection(
     open_channel: tuple[Channel, Peer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody knows how much of it was sent, or what came: the next frame would not be one."""
+    """No one knows how much of it was sent, or what came: the next frame would not be one."""
     channel, peer = open_channel
 
     def interrupted(*_: object) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import ADMIN, Station, parcel
-from tests.unit.engine.world import HERE, ME, SOMEBODY, commit_all, letter
+from tests.unit.engine.world import HERE, ME, PARTNER, commit_all, letter
 
 from openmsmq.engine.arrivals import acknowledgements as module
 from openmsmq.engine.arrivals import limits
@@ -42,8 +42,8 @@ def answering(station: Station) -> Acknowledgements:
 
 def known(station: Station) -> None:
     """The manager at the other end is in the peer table."""
-    station.core.peers.learned(SOMEBODY, "SOMEBODY", "192.0.2.9", 1801)
-    station.origin.entitle(SOMEBODY.bytes_le, is_proven=True, is_known=True)
+    station.core.peers.learned(PARTNER, "PARTNER", "192.0.2.9", 1801)
+    station.origin.entitle(PARTNER.bytes_le, is_proven=True, is_known=True)
 
 
 def outgoing(station: Station) -> list[ManagedQueue]:
@@ -68,7 +68,7 @@ def test_what_a_queue_is_for_depends_on_who_asks(
         known(station)
     take = station.take_express if express else station.take
     take(wanting(1, third(1), express=express))
-    take(wanting(2, str(order_queue(SOMEBODY)), express=express))
+    take(wanting(2, str(order_queue(PARTNER)), express=express))
     purposes = [queue.properties.purpose for queue in outgoing(station)]
     if is_known:
         assert purposes == [Purpose.ACKNOWLEDGE, Purpose.ACKNOWLEDGE]
@@ -107,7 +107,7 @@ def test_a_program_that_sends_to_such_a_queue_makes_it_ordinary(
     assert found.properties.purpose is Purpose.SEND
 
 
-@pytest.mark.parametrize("admin", [third(1), str(order_queue(SOMEBODY))])
+@pytest.mark.parametrize("admin", [third(1), str(order_queue(PARTNER))])
 def test_a_known_peer_that_names_such_a_queue_frees_it_of_its_bounds(
     station: Station, answering: Acknowledgements, admin: str
 ) -> None:
@@ -124,7 +124,7 @@ def test_a_known_peer_that_names_such_a_queue_frees_it_of_its_bounds(
 
 def test_the_purpose_of_a_queue_is_known_after_a_restart(station: Station) -> None:
     station.take(wanting(1, third(1)))
-    station.take(wanting(2, str(order_queue(SOMEBODY))))
+    station.take(wanting(2, str(order_queue(PARTNER))))
     again = station.restart().core.acknowledgements
     assert len(again.queues(Purpose.UNSOLICITED)) == 1
     assert len(again.queues(Purpose.ANSWER)) == 1
@@ -207,13 +207,13 @@ def final_wanting(at: int, source: UUID) -> bytes:
 
 
 def from_network(source: UUID, address: str) -> Origin:
-    return Origin(address, "somebody", source.bytes_le)
+    return Origin(address, "partner", source.bytes_le)
 
 
 def test_final_acks_for_strangers_wait_and_the_network_with_the_most_loses_its_oldest(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What waits for one that brought a message itself is never displaced by a flood."""
+    """What is waiting for one that brought a message itself is never displaced by a flood."""
     monkeypatch.setattr(module, "ANSWERS_MAX", 4)
     honest = UUID(int=5000)
     station.take(final_wanting(1, honest), origin=from_network(honest, "198.51.100.1"))
@@ -231,12 +231,12 @@ def test_a_known_peer_s_final_acks_are_not_among_those_of_strangers(
 ) -> None:
     monkeypatch.setattr(module, "ANSWERS_MAX", 2)
     known(station)
-    station.take(final_wanting(1, SOMEBODY))
+    station.take(final_wanting(1, PARTNER))
     for at in range(1000, 1005):
         source = UUID(int=at)
         station.take(final_wanting(1, source), origin=from_network(source, "192.0.2.66"))
     assert len(station.finals()) == 1
-    queue = station.core.queues.find_outgoing(order_queue(SOMEBODY))
+    queue = station.core.queues.find_outgoing(order_queue(PARTNER))
     assert queue is not None
     assert queue.properties.purpose is Purpose.ACKNOWLEDGE
 
@@ -249,11 +249,11 @@ def test_final_acks_about_forged_messages_leave_room_for_those_of_a_known_peer(
     known(station)
     stranger = from_network(UUID(int=666), "198.51.100.1")
     for at in range(1, 9):
-        station.take(final_wanting(at, SOMEBODY), origin=stranger)
+        station.take(final_wanting(at, PARTNER), origin=stranger)
     assert len(station.finals()) == 3
-    station.take(parcel(source=SOMEBODY, to=HERE + "t", place=(2, 1, 0), wants_final=True))
+    station.take(parcel(source=PARTNER, to=HERE + "t", place=(2, 1, 0), wants_final=True))
     for at in range(20, 22):
-        station.take(final_wanting(at, SOMEBODY))
+        station.take(final_wanting(at, PARTNER))
     assert len(station.finals()) == 5
     station.world.take(station.world.find("t"))
     assert len(station.finals()) == 6
@@ -278,13 +278,13 @@ def test_strangers_fill_no_queue_that_programs_send_by(
     assert queue.total_size > 3000, "programs are not bounded so"
 
 
-def test_what_waits_for_strangers_has_a_bound_for_its_bytes(
+def test_what_is_waiting_for_strangers_has_a_bound_for_its_bytes(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of them gets its share of that, whatever the others have."""
     monkeypatch.setattr(module, "ANSWERS_SIZE_MAX", 2000)
     monkeypatch.setattr(module, "ANSWERS_MAX", 4)
-    admin = str(order_queue(SOMEBODY))
+    admin = str(order_queue(PARTNER))
     for at in range(40):
         station.take(wanting(at, admin))
     (queue,) = outgoing(station)
@@ -337,7 +337,7 @@ def test_a_flood_with_forged_sources_creates_nothing_for_them(station: Station) 
 
 def test_one_that_claims_our_own_identity_hears_nothing(station: Station) -> None:
     """There is no way to this manager itself: acknowledgements would wait for ever."""
-    origin = Origin("192.0.2.66", "somebody", ME.bytes_le)
+    origin = Origin("192.0.2.66", "partner", ME.bytes_le)
     station.take(parcel(source=ME, to="DIRECT=OS:here\\none", place=(1, 1, 0)), origin=origin)
     assert station.finals(ME) == []
     assert station.core.statistics.counts[DROPPED] == 1

@@ -18,7 +18,7 @@ A, B = UUID(int=10).bytes_le, UUID(int=11).bytes_le
 def test_a_commit_begins_with_nothing() -> None:
     core = World().core
     batch = Batch(core.store.begin(), core.numbers, 0, core.history, core.statistics)
-    origin = Origin("192.0.2.9", "somebody")
+    origin = Origin("192.0.2.9", "partner")
     work = ArrivalWork(batch, origin)
     assert work.batch is batch
     assert work.origin is origin
@@ -29,11 +29,11 @@ def test_a_commit_begins_with_nothing() -> None:
 
 
 def test_a_session_takes_messages_until_one_is_refused() -> None:
-    assert not Origin("192.0.2.9", "somebody").is_refused
+    assert not Origin("192.0.2.9", "partner").is_refused
 
 
-def test_what_waits_for_a_commit_is_ahead_until_that_begins() -> None:
-    origin = Origin("192.0.2.9", "somebody")
+def test_what_is_waiting_for_a_commit_is_ahead_until_that_begins() -> None:
+    origin = Origin("192.0.2.9", "partner")
     origin.waiting.append([(b"packet", None)])
     origin.ahead.add(World().queue("q"))
     origin.applied()
@@ -52,7 +52,7 @@ def session(
     known: bool = False,
     address: str = "192.0.2.9",
 ) -> Origin:
-    origin = Origin(address, "somebody")
+    origin = Origin(address, "partner")
     origin.entitle(peer, is_proven=proven, is_relay=relay, is_known=known)
     return origin
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import ADDRESS, ADMIN, Station, events, in_order, parcel
-from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World, commit, commit_all, letter
+from tests.unit.engine.world import HERE, ME, NOW, PARTNER, World, commit, commit_all, letter
 
 from openmsmq.engine.arrivals import arrivals as module
 from openmsmq.engine.arrivals.arrival import Origin, Refused
@@ -105,7 +105,7 @@ def test_the_history_tells_where_it_came_from(station: Station, express: bool) -
     give(station, packet, express=express)
     event = Event.ARRIVED_EXPRESS if express else Event.ARRIVED
     found = station.core.history.of(station.core.snapshot, PacketView(packet).identifier)
-    assert [(item.event, item.by) for item in found] == [(event, "somebody")]
+    assert [(item.event, item.by) for item in found] == [(event, "partner")]
 
 
 def test_an_express_message_waits_for_what_is_being_written_before_it(station: Station) -> None:
@@ -347,13 +347,13 @@ def test_messages_in_order_are_taken(station: Station) -> None:
     assert station.bodies("t") == ["1", "2", "3"]
     assert stored(station) == (1, 3, 0)
     (found,) = station.core.incoming.items()
-    assert (UUID(bytes_le=found.source), found.address) == (SOMEBODY, ADDRESS)
+    assert (UUID(bytes_le=found.source), found.address) == (PARTNER, ADDRESS)
     assert found.name == HERE + "t"
     assert found.time == NOW
 
 
 @pytest.mark.parametrize("number", [2, 1, 4], ids=["same", "old", "gap"])
-def test_others_are_not_and_nobody_is_told(station: Station, number: int) -> None:
+def test_others_are_not_and_no_one_is_notified(station: Station, number: int) -> None:
     """MQQB-280: a message that came before must not be reported as refused (AMB-40)."""
     asked = Acknowledge.NEG_ARRIVAL
     place = (1, number, number - 1)
@@ -412,7 +412,7 @@ def test_the_sender_is_owed_an_order_ack_for_every_message(station: Station) -> 
 
 
 def test_a_transactional_message_that_may_be_lost_is_dropped(station: Station) -> None:
-    """MQQB-115: without DM it has no place in a sequence, and nobody sends it so."""
+    """MQQB-115: without DM it has no place in a sequence, and no one sends it so."""
     packet = bytearray(ordered(1)[0])
     packet[60] &= ~UserFlags.DM & 0xFF
     assert not PacketView(bytes(packet)).recoverable
@@ -491,7 +491,7 @@ def strict(station: Station) -> Station:
     return station
 
 
-def test_strangers_are_told_if_the_manager_is_set_to(strict: Station) -> None:
+def test_strangers_are_notified_if_the_manager_is_set_to(strict: Station) -> None:
     """MQQB-295, MQQB-296: it stays so after a restart."""
     strict.world.done(strict.core.configure(insecure_nacks=True))
     strict = strict.restart()
@@ -501,7 +501,7 @@ def test_strangers_are_told_if_the_manager_is_set_to(strict: Station) -> None:
 
 @REJECTS
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_message_is_rejected_and_its_sender_told(
+def test_a_message_is_rejected_and_its_sender_notified(
     strict: Station,
     to: str,
     place: bool,
@@ -582,7 +582,7 @@ def test_a_message_that_is_accepted_after_one_that_is_not(strict: Station) -> No
     assert strict.finals() == [(EXPIRED, 1)]
 
 
-def test_a_message_that_was_taken_is_not_told_late_when_it_comes_again(strict: Station) -> None:
+def test_a_message_that_was_taken_is_not_reported_late_when_it_comes_again(strict: Station) -> None:
     """MQQB-253: it is a duplicate."""
     asked = Acknowledge.NEG_ARRIVAL
     packet = parcel("1", to=HERE + "t", place=(1, 1, 0), reach=10, acknowledge=asked)
@@ -679,7 +679,7 @@ def test_a_message_for_another_manager_is_not_ours(
     """MQQB-243: nor has it a place in a sequence here; what went round too often is reported."""
     packet = parcel(
         "1",
-        to=PrivateName(SOMEBODY, 8),
+        to=PrivateName(PARTNER, 8),
         place=place,
         hops=hops,
         acknowledge=Acknowledge.NEG_ARRIVAL,
@@ -706,9 +706,9 @@ def test_if_the_queue_is_full_the_message_is_a_dead_letter_here(
     give(strict, packet, express=express)
     dead = strict.world.records(strict.core.queues.dead_letter)
     assert [record.message_class for record in dead] == [FULL] * wanted
-    told = [Event.REJECTED] * (not express)
-    told.append(Event.DEAD_LETTERED if wanted else Event.REFUSED)
-    assert events(strict, packet) == told
+    reported = [Event.REJECTED] * (not express)
+    reported.append(Event.DEAD_LETTERED if wanted else Event.REFUSED)
+    assert events(strict, packet) == reported
 
 
 def test_a_transactional_one_is_its_sender_s_to_keep(strict: Station) -> None:
@@ -825,7 +825,7 @@ def wanting(**given: bool) -> bytes:
 
 
 WANTS = pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"dead_letter": True}, True),
         ({"journal": True}, True),
@@ -838,44 +838,44 @@ WANTS = pytest.mark.parametrize(
 
 @WANTS
 def test_the_sender_hears_that_it_was_received(
-    station: Station, given: dict[str, bool], told: bool
+    station: Station, given: dict[str, bool], reported: bool
 ) -> None:
     """DMPR-095, MQQB-289."""
     give(station, wanting(**given))
     assert station.finals() == []
     station.world.take(station.world.find("t"))
-    assert station.finals() == [(MessageClass.ACK_RECEIVE, 1)] * told
+    assert station.finals() == [(MessageClass.ACK_RECEIVE, 1)] * reported
 
 
 @WANTS
 def test_the_sender_hears_that_it_was_purged(
-    station: Station, given: dict[str, bool], told: bool
+    station: Station, given: dict[str, bool], reported: bool
 ) -> None:
     """MQQB-289."""
     give(station, wanting(**given))
     station.world.done(station.core.queue_lifecycle.purge(station.world.find("t")))
-    assert station.finals() == [(MessageClass.NACK_Q_PURGED, 1)] * told
+    assert station.finals() == [(MessageClass.NACK_Q_PURGED, 1)] * reported
 
 
 @WANTS
 def test_the_sender_hears_that_its_queue_was_deleted(
-    station: Station, given: dict[str, bool], told: bool
+    station: Station, given: dict[str, bool], reported: bool
 ) -> None:
     """MQQB-289."""
     give(station, wanting(**given))
     station.world.done(station.core.queue_lifecycle.delete(station.world.find("t")))
     station.world.tick()
-    assert station.finals() == [(MessageClass.NACK_Q_DELETED, 1)] * told
+    assert station.finals() == [(MessageClass.NACK_Q_DELETED, 1)] * reported
 
 
 @WANTS
 def test_the_sender_hears_that_it_expired(
-    station: Station, given: dict[str, bool], told: bool
+    station: Station, given: dict[str, bool], reported: bool
 ) -> None:
     """MQQB-289: and it alone keeps the dead letter."""
     give(station, parcel("1", to=HERE + "t", place=(1, 1, 0), receive=5, **given))  # type: ignore[arg-type]  # flags
     station.world.tick(10)
-    assert station.finals() == [(MessageClass.NACK_RECEIVE_TIMEOUT, 1)] * told
+    assert station.finals() == [(MessageClass.NACK_RECEIVE_TIMEOUT, 1)] * reported
     assert station.world.bodies(station.core.queues.transactional_dead_letter) == []
 
 
@@ -897,7 +897,7 @@ def test_an_answer_that_is_due_after_a_restart_finds_its_way(station: Station) -
     give(station, wanting(journal=True))
     again = station.restart()
     again.world.take(again.world.find("t"))
-    (view,) = again.world.views(again.core.queues.outgoing(order_queue(SOMEBODY)))
+    (view,) = again.world.views(again.core.queues.outgoing(order_queue(PARTNER)))
     name = view.destination
     assert isinstance(name, DirectName)
     assert str(name) == f"DIRECT=TCP:{ADDRESS}\\PRIVATE$\\order_queue$"
@@ -909,20 +909,20 @@ def test_an_answer_to_another_name_goes_to_the_manager_that_sent_it(station: Sta
     name = PrivateName(ME, queue.number)
     packet = parcel("1", to=name, place=(1, 1, 0))
     give(station, packet)
-    (view,) = station.world.views(station.core.queues.outgoing(order_queue(SOMEBODY)))
-    assert view.destination == PrivateName(SOMEBODY, 4)
-    assert view.queue_manager_address == SOMEBODY
+    (view,) = station.world.views(station.core.queues.outgoing(order_queue(PARTNER)))
+    assert view.destination == PrivateName(PARTNER, 4)
+    assert view.queue_manager_address == PARTNER
 
 
 def test_without_an_address_a_direct_name_is_answered_by_manager(station: Station) -> None:
     """MQQB-286: a sequence that is forgotten has none."""
-    assert order_queue_of(parcel(place=(1, 1, 0)), "") == PrivateName(SOMEBODY, 4)
+    assert order_queue_of(parcel(place=(1, 1, 0)), "") == PrivateName(PARTNER, 4)
 
 
 def test_the_answer_tells_which_message_is_meant(station: Station) -> None:
     """MQQB-287: it asks for nothing itself."""
     give(station, parcel("1", number=77, place=(3, 1, 0)))
-    (view,) = station.world.views(station.core.queues.outgoing(order_queue(SOMEBODY)))
+    (view,) = station.world.views(station.core.queues.outgoing(order_queue(PARTNER)))
     assert view.body[-4:] == (77).to_bytes(4, "little")
     assert (view.priority, view.trace, view.journal, view.dead_letter) == (0, False, False, False)
     assert (view.admin_queue, view.response_queue, view.security) == (None, None, None)
@@ -969,15 +969,15 @@ def test_the_key_of_a_sequence_names_its_sender(station: Station) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "told"),
+    ("end", "reported"),
     [
         ("purge", MessageClass.NACK_Q_PURGED),
         ("delete", MessageClass.NACK_Q_DELETED),
         ("wait", MessageClass.NACK_RECEIVE_TIMEOUT),
     ],
 )
-def test_that_it_was_not_received_is_told_with_the_reason(
-    station: Station, end: str, told: MessageClass
+def test_that_it_was_not_received_is_reported_with_the_reason(
+    station: Station, end: str, reported: MessageClass
 ) -> None:
     """MQQB-293."""
     give(station, parcel("1", acknowledge=Acknowledge.NEG_RECEIVE, receive=5))
@@ -987,7 +987,7 @@ def test_that_it_was_not_received_is_told_with_the_reason(
     elif end == "delete":
         station.world.done(lifecycle.delete(queue))
     station.world.tick(10 * (end == "wait"))
-    assert station.admin() == [told]
+    assert station.admin() == [reported]
 
 
 def test_an_acknowledgement_says_what_it_is_about_and_asks_for_nothing(station: Station) -> None:
@@ -1087,7 +1087,7 @@ def test_a_message_that_cannot_be_written_fails_alone_and_comes_again(
 
 
 @EXPRESS
-@pytest.mark.parametrize("admin", [f"PUBLIC={SOMEBODY}", "DIRECT=HTTP://there/msmq/admin"])
+@pytest.mark.parametrize("admin", [f"PUBLIC={PARTNER}", "DIRECT=HTTP://there/msmq/admin"])
 def test_an_acknowledgement_that_can_never_leave_is_discarded(
     station: Station, admin: str, express: bool
 ) -> None:
@@ -1171,7 +1171,7 @@ def forger(peer: UUID = FORGER, *, address: str = ELSEWHERE) -> Origin:
     return Origin(address, "forger", peer.bytes_le)
 
 
-def session(station: Station, peer: UUID = SOMEBODY, address: str = ADDRESS) -> Origin:
+def session(station: Station, peer: UUID = PARTNER, address: str = ADDRESS) -> Origin:
     """A session, entitled as the manager does it by what the peer table says."""
     peers = station.core.peers
     origin = Origin(address, "session")
@@ -1192,10 +1192,10 @@ def expired(*numbers: int, to: str = HERE + "q") -> list[bytes]:
 
 def claims(station: Station, mode: Identity) -> Origin:
     """A session that claims the identity of a manager that is in the peer table elsewhere."""
-    pins = {"SOMEBODY": Pin(SOMEBODY)} if mode is Identity.PINNED else {}
+    pins = {"PARTNER": Pin(PARTNER)} if mode is Identity.PINNED else {}
     station.core.peers.configure(mode, pins)
-    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
-    return session(station, SOMEBODY, ELSEWHERE)
+    station.core.peers.learned(PARTNER, "PARTNER", ADDRESS, 1801)
+    return session(station, PARTNER, ELSEWHERE)
 
 
 def test_expired_packets_of_a_stranger_do_not_make_duplicates_of_the_source_s_messages(
@@ -1273,7 +1273,7 @@ def test_in_mode_pinned_managers_without_a_pin_have_state_of_their_own(station: 
         station.take(parcel("1", number=1), *ordered(1, 2), origin=origin)
     assert station.bodies() == ["1"]
     assert station.bodies("t") == ["1", "2"]
-    assert all(not key[1:].startswith(SOMEBODY.bytes_le) for key in station.rows(INCOMING))
+    assert all(not key[1:].startswith(PARTNER.bytes_le) for key in station.rows(INCOMING))
 
 
 def test_what_the_source_has_sent_already_is_not_taken_from_another_session(
@@ -1292,7 +1292,7 @@ def test_what_the_source_has_sent_already_is_not_taken_from_another_session(
 
 def taken_as_stranger(station: Station) -> Origin:
     """Messages that a session brought which could not prove who it is."""
-    station.core.peers.learned(SOMEBODY, "SOMEBODY", "203.0.113.1", 1801)
+    station.core.peers.learned(PARTNER, "PARTNER", "203.0.113.1", 1801)
     origin = session(station)
     assert not origin.is_proven
     station.take(parcel("1", number=1), *ordered(1, 2, 3), origin=origin)
@@ -1307,14 +1307,14 @@ def test_when_a_session_proves_to_be_the_source_nothing_is_doubled_or_blocked(
     taken_as_stranger(station)
     if is_restarted:
         station = station.restart()
-    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
+    station.core.peers.learned(PARTNER, "PARTNER", ADDRESS, 1801)
     origin = session(station)
     assert origin.is_proven
     again = [parcel("1", number=1), parcel("2", number=2), *ordered(2, 3, 4, 5)]
     station.take(*again, origin=origin)
     assert station.bodies() == ["1", "2"]
     assert station.bodies("t") == ["1", "2", "3", "4", "5"]
-    (own,) = [key for key in station.rows(INCOMING) if key[1:17] == SOMEBODY.bytes_le]
+    (own,) = [key for key in station.rows(INCOMING) if key[1:17] == PARTNER.bytes_le]
     assert IncomingSequence.unpack(station.rows(INCOMING)[own]).number == 5
 
 
@@ -1323,7 +1323,7 @@ def test_when_it_is_the_source_no_longer_nothing_is_doubled_or_blocked_either(
 ) -> None:
     """It moved to another address, and is not found there yet."""
     station.take(parcel("1", number=1), *ordered(1, 2), origin=session(station))
-    station.core.peers.learned(SOMEBODY, "SOMEBODY", "203.0.113.1", 1801)
+    station.core.peers.learned(PARTNER, "PARTNER", "203.0.113.1", 1801)
     moved = session(station)
     assert not moved.is_proven
     station.take(parcel("1", number=1), *ordered(1, 2, 3), origin=moved)
@@ -1350,7 +1350,7 @@ def test_when_a_manager_is_entered_as_a_relay_nothing_is_doubled_or_blocked(
 
 def test_a_sender_that_comes_back_from_elsewhere_is_not_blocked(station: Station) -> None:
     """A laptop on the road sends from addresses at which it cannot be found."""
-    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
+    station.core.peers.learned(PARTNER, "PARTNER", ADDRESS, 1801)
     station.take(*ordered(1, 2), origin=session(station))
     station.take(*ordered(3, 4), origin=session(station, address="203.0.113.1"))
     station.take(*ordered(5, 6), origin=session(station, address="203.0.113.2"))
@@ -1457,7 +1457,7 @@ def test_a_flood_with_forged_sources_leaves_bounded_tables(
     monkeypatch.setattr("openmsmq.engine.arrivals.incoming.STRANGER_SEQUENCES_MAX", 1000)
     monkeypatch.setattr("openmsmq.engine.arrivals.duplicates.STRANGER_DUPLICATES_MAX", 1000)
     station.core.duplicates._pools[False]._most = 1000
-    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
+    station.core.peers.learned(PARTNER, "PARTNER", ADDRESS, 1801)
     true = session(station)
     station.take(parcel("1", number=1), *ordered(1, 2), origin=true)
     for start in range(0, 8000, 500):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.engine.station import parcel
-from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World
+from tests.unit.engine.world import HERE, ME, NOW, PARTNER, World
 
 from openmsmq.engine.arrivals.arrival import Rejected
 from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations, Targets
@@ -47,8 +47,8 @@ def test_a_message_goes_to_the_queue_that_its_name_means(desk: Desk) -> None:
         (parcel(to=HERE + "nowhere"), MessageClass.NACK_BAD_DST_Q),
         (parcel(place=(1, 1, 0)), MessageClass.NACK_NOT_TRANSACTIONAL_Q),
         (parcel(to=HERE + "t"), MessageClass.NACK_NOT_TRANSACTIONAL_MSG),
-        (parcel(manager=SOMEBODY), MessageClass.NACK_BAD_DST_Q),
-        (parcel(manager=SOMEBODY, hops=HOP_COUNT_MAX), WENT_ROUND),
+        (parcel(manager=PARTNER), MessageClass.NACK_BAD_DST_Q),
+        (parcel(manager=PARTNER, hops=HOP_COUNT_MAX), WENT_ROUND),
         (parcel(sent=NOW - 100, reach=60), MessageClass.NACK_REACH_QUEUE_TIMEOUT),
         (parcel(sent=NOW - 100, receive=60), MessageClass.NACK_REACH_QUEUE_TIMEOUT),
     ],
@@ -76,4 +76,4 @@ def test_a_message_for_no_manager_or_for_this_one_is_here(desk: Desk) -> None:
     """AMB-51."""
     assert desk.destinations.is_here(head_of(parcel()))
     assert desk.destinations.is_here(head_of(parcel(manager=ME)))
-    assert not desk.destinations.is_here(head_of(parcel(manager=SOMEBODY)))
+    assert not desk.destinations.is_here(head_of(parcel(manager=PARTNER)))

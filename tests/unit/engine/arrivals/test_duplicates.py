@@ -133,7 +133,7 @@ def test_what_comes_again_is_remembered_from_then_on(shelf: Shelf) -> None:
 
 
 def test_of_too_many_the_oldest_go(small: Shelf) -> None:
-    """MQQB-228, MQQB-229: nobody can fill the memory."""
+    """MQQB-228, MQQB-229: no one can fill the memory."""
     small.note("a", "b", "c", "d")
     assert small.known("abcd") == "abcd"
     small.note("e")

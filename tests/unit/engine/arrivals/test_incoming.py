@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import ADDRESS, parcel
-from tests.unit.engine.world import HERE, ME, SOMEBODY
+from tests.unit.engine.world import HERE, ME, PARTNER
 
 from openmsmq.engine.arrivals import incoming
 from openmsmq.engine.arrivals.incoming import (
@@ -94,10 +94,10 @@ def test_after_a_restore_a_gap_is_passed_over_and_measured(
 
 
 def test_a_row_of_format_4_is_of_the_source_in_its_key() -> None:
-    key = INCOMING + SOMEBODY.bytes_le + b"12345678"
+    key = INCOMING + PARTNER.bytes_le + b"12345678"
     row = pack("<QIIIH", 5, 10, 7, 3, len(ADDRESS)) + ADDRESS.encode() + NAME.encode()
     found = read_incoming_4(key, row)
-    assert found == LAST._replace(time=7, rejects=3, source=SOMEBODY.bytes_le)
+    assert found == LAST._replace(time=7, rejects=3, source=PARTNER.bytes_le)
     assert (found.may_skip, found.missing) == (False, 0)
 
 
@@ -111,7 +111,7 @@ def test_a_key_of_another_size_was_never_written() -> None:
 def test_what_is_stored_can_be_read(name: str) -> None:
     item = LAST._replace(rejects=3, time=1_700_000_000, id=5 | 9 << 32, name=name)
     assert IncomingSequence.unpack(item.pack()) == item
-    item = item._replace(source=SOMEBODY.bytes_le, may_skip=True, missing=7)
+    item = item._replace(source=PARTNER.bytes_le, may_skip=True, missing=7)
     assert IncomingSequence.unpack(item.pack()) == item
 
 
@@ -137,7 +137,7 @@ def test_the_place_of_a_message_is_in_its_header() -> None:
     assert (identifier & 0xFFFFFFFF, number, previous) == (7, 3, 2)
 
 
-def test_sequences_are_told_apart_by_sender_and_by_name_as_addressed() -> None:
+def test_sequences_are_distinguished_by_sender_and_by_name_as_addressed() -> None:
     """AMB-20: two names of one queue are two sequences."""
     names = [HERE + "q", HERE + "r", "DIRECT=TCP:192.0.2.1\\q"]
     managers = [UUID(int=1), UUID(int=2)]
@@ -146,14 +146,14 @@ def test_sequences_are_told_apart_by_sender_and_by_name_as_addressed() -> None:
     assert sequence_key(parcel(to=HERE.upper() + "Q")) == sequence_key(parcel(to=HERE + "q"))
 
 
-def test_other_kinds_of_names_are_told_apart_too() -> None:
-    names = [PrivateName(ME, 1), PrivateName(ME, 2), PublicName(ME), PublicName(SOMEBODY)]
+def test_other_kinds_of_names_are_distinguished_too() -> None:
+    names = [PrivateName(ME, 1), PrivateName(ME, 2), PublicName(ME), PublicName(PARTNER)]
     packets = [parcel(to=name) for name in names]
-    packets.append(parcel(to=PrivateName(SOMEBODY, 1)))
+    packets.append(parcel(to=PrivateName(PARTNER, 1)))
     assert len({destination_key(packet) for packet in packets}) == 5
 
 
-def test_messages_are_told_apart_by_sender_number_and_destination() -> None:
+def test_messages_are_distinguished_by_sender_number_and_destination() -> None:
     """MQQB-226, AMB-39: copies of one message for several queues have the same number."""
     packets = [
         parcel("1"),
@@ -171,7 +171,7 @@ def message_key(packet: bytes) -> bytes:
     return head.message_key(head.source)
 
 
-def test_the_destination_is_told_as_the_sender_writes_it() -> None:
+def test_the_destination_is_reported_as_the_sender_writes_it() -> None:
     assert destination_text(parcel(to=HERE + "Q")) == HERE + "Q"
 
 
@@ -229,12 +229,12 @@ def shelf() -> Shelf:
     return Shelf()
 
 
-def test_what_is_staged_counts_for_this_commit_but_is_not_told(shelf: Shelf) -> None:
+def test_what_is_staged_counts_for_this_commit_but_is_not_reported(shelf: Shelf) -> None:
     """MQQB-284: the sender hears only of what is on disk."""
     packet = parcel(place=(1, 1, 0))
     key = sequence_key(packet)
-    scopes = (SOMEBODY.bytes_le,)
-    item = LAST._replace(number=1, source=SOMEBODY.bytes_le)
+    scopes = (PARTNER.bytes_le,)
+    item = LAST._replace(number=1, source=PARTNER.bytes_le)
     shelf.incoming.stage(key, item)
     assert shelf.incoming.get(key) == item
     assert shelf.incoming.last_of(packet, scopes) is None
@@ -253,8 +253,8 @@ def test_of_several_states_of_a_sequence_the_furthest_counts(shelf: Shelf) -> No
     assert found is not None
     assert found.place == (6, 1)
     shelf.commit(keys)
-    told = shelf.incoming.last_of(packet, scopes)
-    assert told == found
+    reported = shelf.incoming.last_of(packet, scopes)
+    assert reported == found
     assert shelf.incoming.furthest([scopes[2] + destination]) is None
 
 
@@ -283,14 +283,14 @@ def test_sessions_that_share_a_commit_and_a_sequence_agree(shelf: Shelf) -> None
     assert [item.number for item in shelf.incoming.items()] == [2]
 
 
-def test_where_a_manager_was_is_told_the_last_place_first(shelf: Shelf) -> None:
+def test_where_a_manager_was_is_reported_the_last_place_first(shelf: Shelf) -> None:
     shelf.commit(shelf.stage("a", source=PEER, address="192.0.2.1"))
     shelf.commit(shelf.stage("b", source=PEER, address="192.0.2.2"))
     shelf.commit(shelf.stage("c", source=PEER, address=""))
     assert shelf.incoming.addresses(UUID(bytes_le=PEER)) == ["192.0.2.2", "192.0.2.1"]
     shelf.commit(shelf.stage("a", source=PEER, address="192.0.2.1", number=2))
     assert shelf.incoming.addresses(UUID(bytes_le=PEER)) == ["192.0.2.1", "192.0.2.2"]
-    assert shelf.incoming.addresses(SOMEBODY) == []
+    assert shelf.incoming.addresses(PARTNER) == []
 
 
 @pytest.mark.parametrize("is_restored", [True, False])
@@ -315,7 +315,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Shelf:
 
 
 def test_of_too_many_those_go_that_nothing_came_of_for_longest(small: Shelf) -> None:
-    """MQQB-281: nobody can fill the memory."""
+    """MQQB-281: no one can fill the memory."""
     for time, name in enumerate("abc"):
         small.commit(small.stage(name, time=time))
     assert sorted(small.numbers()) == ["a", "b", "c"]

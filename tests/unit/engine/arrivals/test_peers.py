@@ -130,7 +130,7 @@ def test_what_was_replaced_keeps_its_other_names(shelf: Shelf) -> None:
 
 
 def test_a_manager_cannot_be_drawn_to_another_name_and_address(shelf: Shelf) -> None:
-    """Whoever answers there, when a program sends to it, says that it is this manager."""
+    """The one who answers there, when a program sends to it, says that it is this manager."""
     shelf.learn(A, "ALPHA")
     assert shelf.learn(A, "EVIL", AT_B) is None
     assert shelf.on_disk() == {A: KnownPeer(A, ("ALPHA",), AT_A, 1801)}

@@ -293,7 +293,7 @@ def test_properties_changed_together_build_on_each_other(bench: Bench) -> None:
 
 def test_events_and_counts_are_written_with_what_they_are_about(bench: Bench) -> None:
     sent = letter("x")
-    bench.batch.insert_many(bench.queue, [sent], "somebody")
+    bench.batch.insert_many(bench.queue, [sent], "partner")
     assert bench.batch.keeps_history
     bench.batch.count("odd", 2)
     assert bench.statistics.counts == {}
@@ -303,7 +303,7 @@ def test_events_and_counts_are_written_with_what_they_are_about(bench: Bench) ->
     (found,) = History(bench.store.snapshot, 1).of(
         bench.store.snapshot, PacketView(sent.packet).identifier
     )
-    assert (found.time, found.event, found.queue, found.by) == (NOW, Event.ARRIVED, 16, "somebody")
+    assert (found.time, found.event, found.queue, found.by) == (NOW, Event.ARRIVED, 16, "partner")
 
 
 def test_without_history_nothing_is_noted(bench: Bench) -> None:

@@ -33,15 +33,15 @@ def test_none_is_an_answer_too() -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_whoever_waits_is_told_once_when_the_answer_is_there(fails: bool) -> None:
+def test_the_one_who_waits_is_notified_once_when_the_answer_is_there(fails: bool) -> None:
     pending: Future[str] = Future()
-    told: list[bool] = []
-    pending.on_done = lambda: told.append(pending.done)
+    reported: list[bool] = []
+    pending.on_done = lambda: reported.append(pending.done)
     if fails:
         pending.fail(ReceiveTimeout())
     else:
         pending.succeed("here")
-    assert told == [True]
+    assert reported == [True]
 
 
 def test_a_call_is_answered_once() -> None:

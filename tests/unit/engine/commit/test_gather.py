@@ -48,7 +48,7 @@ def test_messages_that_were_gathered_are_a_run_and_one_event(world: World) -> No
     world.commit()
     assert len(world.rows(Table.RUNS)) == 1
     assert world.bodies(queue) == [str(number) for number in range(1, 9)]
-    assert all(len(world.told(one)) == 1 for one in letters)
+    assert all(len(world.reported(one)) == 1 for one in letters)
 
 
 def test_each_commit_has_groups_of_its_own(world: World) -> None:

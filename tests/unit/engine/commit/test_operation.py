@@ -125,7 +125,7 @@ def test_none_is_applied_more_than_twice_for_the_faults_of_others(log: Log) -> N
     assert len(log.lines) <= 2 * len(names)
 
 
-def test_if_nobody_knows_whose_fault_it_is_fewer_are_written(log: Log) -> None:
+def test_if_no_one_knows_whose_fault_it_is_fewer_are_written(log: Log) -> None:
     """The rows of one of them cannot be written, and only the writing of all shows it."""
     operations = log.operations("abcdefgh")
 
@@ -175,7 +175,7 @@ def test_if_the_store_fails_all_fail(log: Log) -> None:
 
 
 @pytest.mark.parametrize("way", ["before", "committed", "failed"])
-def test_when_all_is_over_nobody_waits_for_ever(log: Log, way: str) -> None:
+def test_when_all_is_over_no_one_waits_for_ever(log: Log, way: str) -> None:
     """Whatever raised, and whatever is asked for by those who fail."""
     operations = log.operations("a")
 
@@ -199,7 +199,7 @@ def test_when_all_is_over_nobody_waits_for_ever(log: Log, way: str) -> None:
     assert len(operations) == 0
 
 
-def test_what_waits_behind_others_can_be_joined(log: Log) -> None:
+def test_what_is_waiting_behind_others_can_be_joined(log: Log) -> None:
     operations = log.operations("abc")
     operations.join(3)
     operations.join(2)

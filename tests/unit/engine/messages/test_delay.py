@@ -1,4 +1,4 @@
-"""Messages that cannot be read yet: hidden to the moment, and in nobody's way."""
+"""Messages that cannot be read yet: hidden to the moment, and in no one's way."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def test_it_arrives_when_it_is_due_behind_those_that_came_before(
     world.tick(3)
     assert world.bodies(queue) == ["now", "late"]
     assert [record.arrived_time for record in world.records(queue)] == [NOW, NOW + 3]
-    assert world.told(late)[:1] == [(Event.DELAYED, "q")]
-    assert (Event.ARRIVED, "q") in world.told(late)
+    assert world.reported(late)[:1] == [(Event.DELAYED, "q")]
+    assert (Event.ARRIVED, "q") in world.reported(late)
 
 
 def test_a_reader_that_waits_gets_it(world: World, queue: ManagedQueue) -> None:
@@ -228,7 +228,7 @@ def test_a_message_for_another_manager_waits_before_it_leaves(world: World) -> N
     transport = FakeTransport()
     again.core.transports.add([AddressKind.BINARY], transport)
     again.tick(4)
-    assert transport.told[-1:] == [("ready", found)]
+    assert transport.reported[-1:] == [("ready", found)]
     assert again.bodies(found) == ["late"]
 
 

@@ -9,8 +9,8 @@ from tests.unit.engine.world import (
     HERE,
     MANY,
     NOW,
+    PARTNER,
     READER,
-    SOMEBODY,
     World,
     commit_all,
     letter,
@@ -112,7 +112,7 @@ def test_a_transactional_message_from_here_has_a_dead_letter_queue_of_its_own(
 def test_a_transactional_message_from_elsewhere_is_its_senders_to_keep(world: World) -> None:
     queue = world.queue(transactional=True)
     world.send_in(
-        queue, letter("a", source=SOMEBODY, transactional=True, dead_letter=True, expires=NOW)
+        queue, letter("a", source=PARTNER, transactional=True, dead_letter=True, expires=NOW)
     )
     world.tick(5)
     assert count(queue) == 0
@@ -122,7 +122,7 @@ def test_a_transactional_message_from_elsewhere_is_its_senders_to_keep(world: Wo
 
 
 def test_a_plain_message_from_elsewhere_is_kept_here(world: World, queue: ManagedQueue) -> None:
-    world.send(queue, letter("a", source=SOMEBODY, dead_letter=True, expires=NOW))
+    world.send(queue, letter("a", source=PARTNER, dead_letter=True, expires=NOW))
     world.tick(5)
     assert world.bodies(world.core.queues.dead_letter) == ["a"]
 
@@ -146,7 +146,7 @@ def test_a_purge_and_a_delete_leave_no_dead_letters(
 def test_without_room_a_dead_letter_is_discarded(
     world: World, queue: ManagedQueue, express: bool, history: bool
 ) -> None:
-    """It is counted, and told in the history (DMPR-070)."""
+    """It is counted, and reported in the history (DMPR-070)."""
     world.core.history.limit = history << 20
     dead = world.core.queues.dead_letter
     world.done(world.core.queue_lifecycle.change(dead, NOW, {"quota": 1}))
@@ -158,7 +158,7 @@ def test_without_room_a_dead_letter_is_discarded(
     assert len(world.rows(Table.PACKETS)) == int(not express)
     if history:
         arrived = Event.ARRIVED_EXPRESS if express else Event.ARRIVED
-        assert world.told(sent[2]) == [
+        assert world.reported(sent[2]) == [
             (arrived, "q"),
             (Event.EXPIRED, "q"),
             (Event.DISCARDED, dead.name),
@@ -195,7 +195,7 @@ def test_a_copy_of_what_was_sent_stays_if_the_sender_wants(
     if wanted:
         (record,), (lookup,) = world.records(journal), world.lookups(journal)
         assert (record.message_class, record.expires, lookup >> 56) == (0, INFINITE, 1)
-        assert (Event.JOURNALED, journal.name) in world.told(sent)
+        assert (Event.JOURNALED, journal.name) in world.reported(sent)
     world.take(queue)
     world.tick(10)
     assert count(journal) == int(wanted)
@@ -237,7 +237,7 @@ def test_without_room_the_copy_is_discarded_and_the_message_is_sent(
     world.send(queue, *sent)
     assert (count(queue), count(journal)) == (3, 1)
     assert (world.count("discarded"), world.count("journaled")) == (2, 1)
-    assert world.told(sent[1])[-1] == (Event.DISCARDED, journal.name)
+    assert world.reported(sent[1])[-1] == (Event.DISCARDED, journal.name)
 
 
 @EXPRESS
@@ -360,7 +360,7 @@ def test_without_room_in_it_the_copy_is_discarded(world: World, express: bool) -
     assert (count(queue), count(journal_of(queue))) == (0, 1)
     assert (world.count("received"), world.count("discarded")) == (3, 2)
     assert len(world.rows(Table.PACKETS)) == int(not express)
-    assert world.told(sent[1])[-1] == (Event.DISCARDED, "q;JOURNAL")
+    assert world.reported(sent[1])[-1] == (Event.DISCARDED, "q;JOURNAL")
 
 
 def test_what_is_taken_from_a_journal_or_as_a_dead_letter_is_not_copied_again(
@@ -700,7 +700,7 @@ def test_several_that_leave_together_go_their_own_ways(world: World, queue: Mana
     assert world.bodies(world.core.queues.dead_letter) == ["1", "3"]
     assert world.bodies(admin) == ["2", "3"]
     assert world.count("expired") == 4
-    events = [[event for event, _ in world.told(one)] for one in sent]
+    events = [[event for event, _ in world.reported(one)] for one in sent]
     arrived = [Event.ARRIVED, Event.EXPIRED]
     assert events == [arrived, [*arrived, Event.DEAD_LETTERED]] * 2
     assert len(world.rows(Table.PACKETS)) == 4

@@ -119,7 +119,7 @@ def test_sending_nothing_is_done_at_once(world: World) -> None:
 
 
 def test_an_express_message_stays_behind_those_that_are_being_committed(world: World) -> None:
-    """Whoever sent it is answered when it is there (DMPR-043)."""
+    """The one who sent it is answered when it is there (DMPR-043)."""
     queue, other = world.queue(), world.queue("other")
     durable = world.enqueuer.send(queue, [message("first")])
     world.core.start_commit(world.store.begin())
@@ -323,7 +323,7 @@ def test_express_messages_take_a_bounded_part_of_the_memory(
 # In transactions
 
 
-def test_what_a_transaction_sends_is_seen_by_nobody(world: World) -> None:
+def test_what_a_transaction_sends_is_seen_by_no_one(world: World) -> None:
     """DMPR-195, DMPR-295."""
     queue = world.queue(transactional=True)
     transaction = world.transactions.begin()

@@ -1,4 +1,4 @@
-"""The end of messages: to the second, whoever holds them and whatever the clock does."""
+"""The end of messages: to the second, no matter who holds them and whatever the clock does."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from tests.unit.engine.station import Station, places
 from tests.unit.engine.world import (
     HERE,
     NOW,
+    PARTNER,
     READER,
-    SOMEBODY,
     World,
     commit_all,
     letter,
@@ -89,7 +89,7 @@ def test_what_expires_under_a_cursor_is_gone(
 def test_a_message_without_any_lifetime_expires_at_once(
     world: World, queue: ManagedQueue, express: bool
 ) -> None:
-    """It is accepted, and nobody sees it (DMPR-196, DMPR-308)."""
+    """It is accepted, and no one sees it (DMPR-196, DMPR-308)."""
     waiting = world.wait_receive(queue)
     send(world, queue, "a", -1, express=express)
     assert world.read(queue) == []
@@ -114,7 +114,7 @@ def test_only_messages_that_are_still_there_expire(
     assert not world.rows(Table.EXPIRY)
 
 
-def test_messages_expire_while_nobody_runs(world: World, queue: ManagedQueue) -> None:
+def test_messages_expire_while_no_one_runs(world: World, queue: ManagedQueue) -> None:
     send(world, queue, "a", 60)
     send(world, queue, "b", 600)
     again = world.restart(61)
@@ -164,7 +164,7 @@ def test_a_manager_that_stops_leaves_the_rest_to_the_next_start(
     assert again.find().messages == 0
 
 
-# Those that somebody holds
+# Those that are held
 
 
 def test_what_a_transaction_holds_expires_after_the_abort(world: World) -> None:
@@ -327,11 +327,11 @@ def test_a_message_expires_in_the_subqueue_it_was_moved_to(
     assert not world.rows(Table.EXPIRY)
 
 
-def test_it_is_told_in_the_history(world: World, queue: ManagedQueue) -> None:
-    sent = letter("a", source=SOMEBODY, admin=HERE + "admin", expires=NOW + 1)
+def test_it_is_reported_in_the_history(world: World, queue: ManagedQueue) -> None:
+    sent = letter("a", source=PARTNER, admin=HERE + "admin", expires=NOW + 1)
     world.send(queue, sent)
     world.tick(5)
-    assert world.told(sent) == [(Event.ARRIVED, "q"), (Event.EXPIRED, "q")]
+    assert world.reported(sent) == [(Event.ARRIVED, "q"), (Event.EXPIRED, "q")]
 
 
 def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: ManagedQueue) -> None:
@@ -387,12 +387,12 @@ def test_a_message_that_was_sent_and_is_not_acknowledged_expires() -> None:
     assert station.dispatcher.in_transit(station.out) == 1
     assert station.out.messages == len(station.out.holds) == 1
     identifier = PacketView(letter("1").packet).identifier
-    told = [
+    reported = [
         (item.event, item.extra)
         for item in station.core.history.of(station.core.snapshot, identifier)
     ]
-    assert [event for event, _ in told] == [Event.ARRIVED, Event.EXPIRED, Event.DEAD_LETTERED]
-    assert told[1][1] == UNCONFIRMED
+    assert [event for event, _ in reported] == [Event.ARRIVED, Event.EXPIRED, Event.DEAD_LETTERED]
+    assert reported[1][1] == UNCONFIRMED
 
 
 def test_an_answer_that_comes_after_it_expired_is_ignored() -> None:

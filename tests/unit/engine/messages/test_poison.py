@@ -57,7 +57,7 @@ def test_poison_goes_to_the_subqueue_with_the_abort_that_is_too_much(world: Worl
     assert world.bodies(queue) == ["good"]
     (record,) = world.records(poison)
     assert (record.abort_count, record.move_count, record.last_move_time) == (3, 1, NOW)
-    assert world.told(sent)[-1] == (Event.POISONED, "q;poison")
+    assert world.reported(sent)[-1] == (Event.POISONED, "q;poison")
     assert world.count("poisoned") == 1
 
 

@@ -32,7 +32,7 @@ from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.types.lookup import LOOKUP_MAX, ranges_of
 from openmsmq.types.read import Seek
 
-"Whoever reads in two steps."
+"The one who reads in two steps."
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def empty(world: World) -> ManagedQueue:
 
 @pytest.fixture
 def held(world: World) -> ManagedQueue:
-    """A transactional queue whose messages a to e nobody has taken yet."""
+    """A transactional queue whose messages a to e no one has taken yet."""
     queue = world.queue("held", transactional=True)
     world.fill(queue, *"abcde")
     return queue
@@ -90,7 +90,7 @@ def test_a_receive_takes_the_first_messages_and_they_are_gone(
 def test_a_receive_is_answered_when_the_removal_is_on_disk(
     world: World, empty: ManagedQueue
 ) -> None:
-    """Meanwhile nobody else sees the message (DMPR-204)."""
+    """Meanwhile no one else sees the message (DMPR-204)."""
     world.send(empty, "a")
     pending = world.receiver.receive(empty, 1, OWNER, wait=False)
     assert not pending.done
@@ -126,7 +126,7 @@ def test_a_peek_can_go_on_behind_a_message(world: World, queue: ManagedQueue) ->
     assert packets(found.result()) == ["c", "d"]
 
 
-def test_an_empty_queue_answers_at_once_if_nobody_wants_to_wait(
+def test_an_empty_queue_answers_at_once_if_no_one_wants_to_wait(
     world: World, empty: ManagedQueue
 ) -> None:
     """DMPR-266."""
@@ -139,7 +139,7 @@ def test_an_empty_queue_answers_at_once_if_nobody_wants_to_wait(
     assert not empty.waiters
 
 
-def test_messages_that_somebody_holds_are_passed_over(world: World, held: ManagedQueue) -> None:
+def test_messages_that_are_held_are_passed_over(world: World, held: ManagedQueue) -> None:
     """DMPR-204, DMPR-294."""
     transaction = world.transactions.begin()
     assert world.receive(held, 2, transaction) == ["a", "b"]
@@ -480,7 +480,7 @@ def test_a_deleted_queue_cannot_be_read(world: World, queue: ManagedQueue) -> No
         assert info.value.hresult == 0xC00E004B
 
 
-def test_readers_that_wait_are_told_of_the_delete(world: World, empty: ManagedQueue) -> None:
+def test_readers_that_wait_are_notified_of_the_delete(world: World, empty: ManagedQueue) -> None:
     """DMPR-135."""
     cursor = QueueCursor()
     waiting = [
@@ -621,7 +621,7 @@ def test_a_locked_message_is_not_given_out_by_its_identifier(
             world.lookup(held, lookup, peek=False)
 
 
-def test_neighbours_that_somebody_holds_are_passed_over(world: World, held: ManagedQueue) -> None:
+def test_neighbours_that_are_held_are_passed_over(world: World, held: ManagedQueue) -> None:
     """DMPR-245."""
     lookups = world.lookups(held)
     world.receiver.by_lookup(held, lookups[2], Seek.CURRENT, peek=False, holder=READER)
@@ -705,7 +705,7 @@ def test_a_message_under_a_cursor_that_another_took_has_its_own_error(
         assert result(world, world.cursor_peek(queue, cursor, following=True)) == ["b"]
 
 
-def test_a_cursor_at_the_end_answers_at_once_if_nobody_wants_to_wait(
+def test_a_cursor_at_the_end_answers_at_once_if_no_one_wants_to_wait(
     world: World, queue: ManagedQueue, empty: ManagedQueue
 ) -> None:
     """A peek in vain leaves the cursor unread (DMPR-206, DMPR-257, DMPR-261, DMPR-266)."""

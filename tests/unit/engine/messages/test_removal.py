@@ -71,7 +71,7 @@ def test_what_a_reader_gives_back_in_time_expires_later(
     assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
 
 
-def test_a_purge_that_was_answered_holds_after_a_crash_for_messages_somebody_had(
+def test_a_purge_that_was_answered_holds_after_a_crash_for_messages_someone_had(
     world: World,
 ) -> None:
     queue = world.queue(transactional=True)
@@ -99,7 +99,7 @@ def test_what_was_purged_and_given_back_goes_with_a_queue_deleted_meanwhile(
         assert not world.rows(table)
 
 
-def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> None:
+def test_a_purge_leaves_locked_messages_to_their_holders(world: World) -> None:
     """They are removed when they are given back (DMPR-137)."""
     queue = world.queue()
     world.send(queue, "a", "b")

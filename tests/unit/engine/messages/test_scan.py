@@ -23,7 +23,7 @@ from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import CHUNK_SIZE, Record
 from openmsmq.types.lookup import LOOKUP_MAX
 
-SOMEBODY = Holder()
+PARTNER = Holder()
 
 
 @pytest.fixture
@@ -79,10 +79,10 @@ def test_an_empty_queue_has_nothing_to_find(world: World, queue: ManagedQueue) -
     assert forward(world, empty) == backward(world, empty) == []
 
 
-def test_messages_that_somebody_holds_are_skipped(world: World, queue: ManagedQueue) -> None:
+def test_messages_that_are_held_are_skipped(world: World, queue: ManagedQueue) -> None:
     """DMPR-204, DMPR-245."""
     for lookup in world.lookups(queue)[1:4]:
-        queue.holds.hold([lookup], SOMEBODY)
+        queue.holds.hold([lookup], PARTNER)
     assert forward(world, queue) == ["6a", "1a", "1b"]
     assert backward(world, queue) == ["1b", "1a", "6a"]
 
@@ -123,7 +123,7 @@ def test_holding_the_first_messages_spares_the_next_search_to_pass_them(
 ) -> None:
     found = first_readable(world.core.snapshot, queue, 2)
     entries = fetch(world.core.snapshot, queue, found)
-    hold(queue, entries, SOMEBODY, from_start=True)
+    hold(queue, entries, PARTNER, from_start=True)
     assert queue.start == entries[-1].lookup
     assert forward(world, queue) == ORDER[2:]
 
@@ -132,8 +132,8 @@ def test_holding_a_message_elsewhere_leaves_those_before_it_readable(
     world: World, queue: ManagedQueue
 ) -> None:
     entries = fetch(world.core.snapshot, queue, first_readable(world.core.snapshot, queue, 3))
-    hold(queue, entries[2:], SOMEBODY, from_start=False)
-    hold(queue, [], SOMEBODY, from_start=True)
+    hold(queue, entries[2:], PARTNER, from_start=False)
+    hold(queue, [], PARTNER, from_start=True)
     assert forward(world, queue) == ["6a", "6b", "4b", "1a", "1b"]
 
 

@@ -116,7 +116,7 @@ def test_bits_without_a_meaning_for_programs_are_refused(bits: int) -> None:
     ],
 )
 def test_only_classes_of_applications_are_sent(code: int, fine: bool) -> None:
-    """[MS-MQMQ] 2.2.18.1.6: nobody passes for a queue manager that acknowledges."""
+    """[MS-MQMQ] 2.2.18.1.6: no one passes for a queue manager that acknowledges."""
     packet = PacketView(user_message().encode())
     place = len(packet.data) - len(properties().encode()) + 2
     changed = patch(packet.data, place, pack("<H", code))

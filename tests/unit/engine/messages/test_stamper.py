@@ -77,7 +77,7 @@ def test_packets_become_those_that_the_manager_would_have_written(
 
 
 @pytest.mark.parametrize("headers", [NO_HEADERS, IN_TRANSACTION], ids=["plain", "transaction"])
-def test_what_decides_about_a_message_is_told(headers: OptionalHeaders) -> None:
+def test_what_decides_about_a_message_is_reported(headers: OptionalHeaders) -> None:
     for way, packets in stamper(headers).stamp(PACKETS, first_id=1, sent_time=SENT):
         for view in map(PacketView.parse, packets):
             assert way == (
@@ -145,7 +145,7 @@ DAMAGE = {
     "size": (8, pack("<I", len(PLAIN) + 4)),
     "label too long": (PROPERTIES + 1, b"\xfb"),
     "label without a null": (PROPERTIES + 58, b"xx"),
-    "class of nobody": (PROPERTIES + 2, b"\x00\x02"),
+    "class of no one": (PROPERTIES + 2, b"\x00\x02"),
     "class of a manager": (PROPERTIES + 2, b"\xff\x00"),
     "more body than room": (PROPERTIES + 32, pack("<I", 6)),
     "more room than body": (PROPERTIES + 36, pack("<I", 6)),
@@ -213,7 +213,7 @@ def test_a_public_destination_names_its_manager() -> None:
 
 
 def test_a_dead_letter_queue_of_its_own_stays_behind_the_packet() -> None:
-    """[MS-MQRR] 2.2.5.4: and the manager is told which it is."""
+    """[MS-MQRR] 2.2.5.4: and the manager is given which it is."""
     trailer = letter_trailer(".\\private$\\dead")
     packets = [PLAIN, PLAIN + trailer, PLAIN + trailer, PLAIN]
     plain = stamper(IN_TRANSACTION).stamp([PLAIN] * 4, first_id=1, sent_time=SENT)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.station import places
-from tests.unit.engine.world import NOW, SOMEBODY, World, commit_all, letter, message
+from tests.unit.engine.world import NOW, PARTNER, World, commit_all, letter, message
 
 from openmsmq.engine.outgoing.dispatch import Dispatcher, Urgency, dispatch_priority
 from openmsmq.engine.outgoing.transport import AddressKind
@@ -58,13 +58,13 @@ class Office:
         """Send messages in a transaction."""
         self.world.send_in(queue, *(letter(text, transactional=True) for text in texts))
 
-    def told(self) -> list[str]:
-        """What the transport was told since the last time."""
+    def reported(self) -> list[str]:
+        """What was reported to the transport since the last time."""
         return self.transport.heard
 
     def take(self, queue: ManagedQueue, count: int = 100, size_max: int = 1 << 20) -> list[Entry]:
         """What the transport takes."""
-        return self.dispatcher.take(queue, count, size_max, SOMEBODY)
+        return self.dispatcher.take(queue, count, size_max, PARTNER)
 
     def taken(self, queue: ManagedQueue, count: int = 100) -> list[str]:
         """The bodies of what the transport takes."""
@@ -88,7 +88,7 @@ def office() -> Office:
 def test_a_message_that_arrives_is_announced_and_taken(office: Office, express: bool) -> None:
     """It stays in its queue until the outcome is known (DMPR-347)."""
     office.send(office.a, "1", express=express)
-    assert office.told() == ["ready a"]
+    assert office.reported() == ["ready a"]
     assert office.taken(office.a) == ["1"]
     assert office.taken(office.a) == []
     assert office.world.entries(office.a) == []
@@ -143,7 +143,7 @@ def test_a_copy_of_what_was_delivered_stays_if_the_sender_wants(
     office.delivered(office.a, office.take(office.a))
     journal = world.core.queues.system_journal
     assert world.bodies(journal) == ["1"] * wanted
-    events = [event for event, _ in world.told(sent)]
+    events = [event for event, _ in world.reported(sent)]
     assert events[1:] == [Event.HANDED_OVER] + [Event.JOURNALED] * wanted
     if wanted:
         assert world.records(journal)[0].message_class == 0
@@ -171,21 +171,21 @@ def test_a_message_that_could_not_be_transferred_is_tried_again(
     """MQQB-204: in its place."""
     office.send(office.a, "1", "2", "3", express=express)
     assert office.taken(office.a, 2) == ["1", "2"]
-    office.told()
+    office.reported()
     office.dispatcher.take_back(office.a)
-    assert office.told() == ["ready a"]
+    assert office.reported() == ["ready a"]
     assert office.taken(office.a) == ["1", "2", "3"]
     office.dispatcher.take_back(office.b)
-    assert office.told() == []
+    assert office.reported() == []
 
 
 def test_when_the_store_fails_the_message_is_there_still(office: Office) -> None:
     office.send(office.a, "1")
-    office.told()
+    office.reported()
     pending = office.dispatcher.delivered(office.a, office.take(office.a))
     office.world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
-    assert office.told() == ["ready a"]
+    assert office.reported() == ["ready a"]
     assert office.taken(office.a) == ["1"]
 
 
@@ -244,18 +244,18 @@ def test_nothing_is_sent_offline(office: Office) -> None:
     """What is under way comes back (DMPR-321, DMPR-322)."""
     office.send(office.a, "1")
     office.take(office.a)
-    office.told()
+    office.reported()
     office.dispatcher.take_offline()
     assert not office.dispatcher.is_online
-    assert office.told() == ["withdrawn a"]
+    assert office.reported() == ["withdrawn a"]
     assert office.world.bodies(office.a) == ["1"]
     office.send(office.b, "2")
-    assert office.told() == []
+    assert office.reported() == []
     assert office.dispatcher.first(office.b) is None
     assert office.taken(office.b) == []
     office.dispatcher.bring_online()
     assert office.dispatcher.is_online
-    assert office.told() == ["ready a", "ready b"]
+    assert office.reported() == ["ready a", "ready b"]
     assert office.taken(office.a) + office.taken(office.b) == ["1", "2"]
 
 
@@ -263,22 +263,22 @@ def test_a_queue_on_hold_transfers_nothing(office: Office) -> None:
     """DMPR-316, DMPR-317, DMPR-318, DMPR-349, MQQB-193."""
     office.send(office.a, "1")
     office.take(office.a)
-    office.told()
+    office.reported()
     office.dispatcher.pause(office.a)
     transfer = office.a.transfer
     assert transfer is not None
     assert str(transfer.state) == "on hold"
     assert office.a.is_paused
-    assert office.told() == ["withdrawn a"]
+    assert office.reported() == ["withdrawn a"]
     assert office.world.bodies(office.a) == ["1"]
     office.send(office.a, "2")
     office.send(office.b, "3")
-    assert office.told() == ["ready b"]
+    assert office.reported() == ["ready b"]
     assert office.taken(office.a) == []
     office.dispatcher.resume(office.a)
     assert not office.a.is_paused
     assert transfer.state is TransferState.INACTIVE
-    assert office.told() == ["ready a"]
+    assert office.reported() == ["ready a"]
     assert office.taken(office.a) == ["1", "2"]
 
 
@@ -305,7 +305,7 @@ def test_what_waited_through_a_restart_is_sent(office: Office) -> None:
     assert transfer is not None
     assert transfer.state is TransferState.WAITING
     again = Office(world)
-    assert again.told() == ["ready a"]
+    assert again.reported() == ["ready a"]
     assert again.taken(again.a) == ["1"]
 
 
@@ -343,10 +343,10 @@ def test_without_a_transport_messages_wait() -> None:
     office.send(office.a, "1")
     office.dispatcher.pause(office.a)
     office.dispatcher.resume(office.a)
-    assert office.told() == []
+    assert office.reported() == []
     assert office.world.bodies(office.a) == ["1"]
     office.dispatcher.register([AddressKind.BINARY], office.transport)
-    assert office.told() == ["ready a"]
+    assert office.reported() == ["ready a"]
 
 
 def test_in_hardened_mode_messages_wait(office: Office) -> None:
@@ -354,7 +354,7 @@ def test_in_hardened_mode_messages_wait(office: Office) -> None:
     office.world.core.is_hardened = True
     locked = office.outgoing("locked")
     office.world.send(locked, message("1"))
-    assert office.told() == []
+    assert office.reported() == []
     assert office.taken(locked) == []
     assert office.world.read(locked) == ["1"]
 
@@ -420,15 +420,15 @@ def test_only_transactional_messages_are_taken_back_to_be_sent_again(office: Off
     office.send_in(office.a, "1", "2")
     office.take(office.a)
     office.take(office.a)
-    office.told()
+    office.reported()
     office.dispatcher.take_back_transactional(office.a)
-    assert office.told() == ["ready a"]
+    assert office.reported() == ["ready a"]
     assert office.dispatcher.in_transit(office.a) == 1
     again = office.take(office.a)
     assert bodies(again) == ["1", "2"]
     assert places(again) == [(1, 1, 0), (1, 2, 1)]
     office.dispatcher.take_back_transactional(office.b)
-    assert office.told() == []
+    assert office.reported() == []
 
 
 def test_after_one_expired_the_next_names_the_one_before_it(office: Office) -> None:
@@ -452,9 +452,9 @@ def test_behind_one_that_expires_nothing_is_sent_before_that_is_committed(office
     office.world.pass_time(5)
     assert office.taken(office.a) == ["urgent"]
     assert office.taken(office.a) == []
-    office.told()
+    office.reported()
     commit_all(office.world.core)
-    assert office.told() == ["ready a"]
+    assert office.reported() == ["ready a"]
     assert places(office.take(office.a)) == [(1, 2, 0)]
 
 
@@ -491,9 +491,9 @@ def test_a_sequence_waits_for_the_one_before_it(office: Office) -> None:
     assert places(first) == [(1, 1, 0)]
     assert again.taken(again.a) == []
     assert again.dispatcher.first(again.a) is None
-    again.told()
+    again.reported()
     again.delivered(again.a, first)
-    assert again.told() == ["ready a"]
+    assert again.reported() == ["ready a"]
     assert bodies(again.take(again.a)) == ["2", "3"]
 
 

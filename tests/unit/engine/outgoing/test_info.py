@@ -63,7 +63,7 @@ def test_messages_that_wait_are_counted_with_their_size_and_age() -> None:
     assert found.bytes == queue.size + queue.express.size > 0
 
 
-def test_an_empty_queue_is_told_with_zeros() -> None:
+def test_an_empty_queue_is_reported_with_zeros() -> None:
     manager = Manager()
     manager.open(TO_B)
     found = only(manager)
@@ -96,7 +96,7 @@ def test_messages_whose_sender_wants_to_know_more_are_kept_until_they_are_receiv
     assert only(a).unprocessed == 0
 
 
-def test_queues_are_told_by_name_and_only_outgoing_ones() -> None:
+def test_queues_are_reported_by_name_and_only_outgoing_ones() -> None:
     manager = Manager()
     manager.create("orders")
     for name in (NOWHERE, TO_B):
@@ -121,7 +121,7 @@ def test_a_queue_that_nothing_was_sent_to_is_inactive() -> None:
     assert (only(a).state, only(a).next_hop, only(a).last_error) == ("inactive", "", "")
 
 
-def test_a_queue_on_hold_is_on_hold_whoever_sends() -> None:
+def test_a_queue_on_hold_is_on_hold_for_every_sender() -> None:
     net, a, _ = pair()
     queue = a.out(TO_B)
     a.enter(lambda: a.local.dispatcher.pause(queue))
@@ -140,13 +140,13 @@ def test_a_manager_that_was_taken_offline_says_so() -> None:
     assert (only(a).state, only(a).last_error) == (OFFLINE, WAS_TAKEN)
 
 
-def test_a_name_that_no_protocol_reaches_is_told() -> None:
+def test_a_name_that_no_protocol_reaches_is_reported() -> None:
     net, a, _ = pair()
     send(net, a, "DIRECT=HTTP://b/msmq/private$/q")
     assert (only(a).state, only(a).last_error) == ("need validation", NO_PROTOCOL)
 
 
-def test_a_connection_is_told_with_its_address_and_its_beginning() -> None:
+def test_a_connection_is_reported_with_its_address_and_its_beginning() -> None:
     net, a, _ = pair()
     net.wait(40)
     send(net, a)
@@ -173,13 +173,13 @@ def test_a_connection_that_the_other_side_began_has_no_port() -> None:
     assert (only(b).next_hop, only(b).state) == ("10.0.0.1", "connected")
 
 
-def test_failures_are_told_with_the_next_attempt_and_the_error_in_words() -> None:
+def test_failures_are_reported_with_the_next_attempt_and_the_error_in_words() -> None:
     net, a, b = pair()
     b.die()
     send(net, a)
     found = only(a)
     assert (found.state, found.failures, found.next_retry) == ("waiting", 1, 1)
-    assert (found.next_hop, found.last_error) == ("10.0.0.2:1801", "10.0.0.2:1801: nobody there")
+    assert (found.next_hop, found.last_error) == ("10.0.0.2:1801", "10.0.0.2:1801: no one there")
     net.wait(60)
     found = only(a)
     assert found.failures > 10
@@ -214,7 +214,7 @@ def test_a_paused_queue_has_no_next_attempt() -> None:
     assert only(a).next_retry is None
 
 
-def test_a_queue_that_has_nothing_left_to_send_waits_for_nobody() -> None:
+def test_a_queue_that_has_nothing_left_to_send_waits_for_no_one() -> None:
     net, a, b = pair()
     b.die()
     send(net, a, TO_B, Message("x", time_to_reach_queue=2))
@@ -233,7 +233,7 @@ def test_the_error_is_forgotten_when_the_connection_is_there() -> None:
     assert (only(a).state, only(a).last_error, only(a).failures) == ("connected", "", 0)
 
 
-def test_messages_that_nobody_acknowledges_are_counted_as_sent_again() -> None:
+def test_messages_that_no_one_acknowledges_are_counted_as_sent_again() -> None:
     net, a, b = pair(transactional=True)
     b.is_slow = True
     send_in(net, a, Message("x"))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import Station
-from tests.unit.engine.world import NOW, SOMEBODY, commit_all, letter, properties
+from tests.unit.engine.world import NOW, PARTNER, commit_all, letter, properties
 
 from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing import sequence_numbers as module
@@ -137,7 +137,7 @@ def test_each_destination_draws_another_ordinal() -> None:
 
 def test_a_manager_draws_from_its_entropy() -> None:
     store = MemoryStore()
-    core = Core(store, new_identity=SOMEBODY, now=NOW, entropy=b"x" * 16)
+    core = Core(store, new_identity=PARTNER, now=NOW, entropy=b"x" * 16)
     name = parse_format_name("DIRECT=OS:there\\q")
     found = core.numbers.sequences.begin(store.begin(), core.queues.outgoing(name), 1, NOW)
     store.abort()

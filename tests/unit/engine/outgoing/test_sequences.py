@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import Station, places
-from tests.unit.engine.world import NOW, SOMEBODY, World, letter
+from tests.unit.engine.world import NOW, PARTNER, World, letter
 
 from openmsmq.engine.outgoing.sequence_numbers import (
     is_finished,
@@ -209,7 +209,7 @@ def test_a_sequence_begins_only_if_the_commit_succeeds(station: Station) -> None
 
 def test_what_is_stored_of_a_sequence_can_be_read() -> None:
     store = MemoryStore()
-    sequence = OutgoingSequence(NOW, 7, 99, 1 << 40, 3 * SENT_STEP, (SOMEBODY, UUID(int=5)))
+    sequence = OutgoingSequence(NOW, 7, 99, 1 << 40, 3 * SENT_STEP, (PARTNER, UUID(int=5)))
     sequence.write(store.begin())
     store.commit()
     ((key, row),) = store.committed.tables[Table.TRANSFER].items()

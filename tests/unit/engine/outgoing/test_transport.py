@@ -59,7 +59,7 @@ def test_a_second_transport_carries_messages_for_its_own_addresses(manager: Mana
     commit_all(manager.local)
     carried = [(name, PacketView(packet).body) for name, packet in http.carried]
     assert carried == [(HTTP, b"2"), (HTTP, b"3")]
-    assert {queue for _, queue in binary.told} == {to_binary}
+    assert {queue for _, queue in binary.reported} == {to_binary}
     assert (to_http.messages, len(to_http.express)) == (0, 0)
     assert manager.bodies(to_binary) == [b"1"]
 
@@ -103,7 +103,7 @@ def test_retry_asks_the_transport_of_the_queue(manager: Manager) -> None:
     transport = FakeTransport()
     manager.local.dispatcher.register([AddressKind.HTTP], transport)
     manager.local.retry(queue)
-    assert transport.told[-1] == ("retry", queue)
+    assert transport.reported[-1] == ("retry", queue)
 
 
 def test_retry_of_an_address_without_a_transport_changes_nothing(manager: Manager) -> None:
@@ -141,4 +141,4 @@ def test_a_paused_queue_is_withdrawn_from_its_transport_and_offered_again(
     manager.local.dispatcher.register([AddressKind.HTTP], http)
     manager.local.dispatcher.pause(queue)
     manager.local.dispatcher.resume(queue)
-    assert [call for call, _ in http.told] == ["ready", "withdrawn", "ready"]
+    assert [call for call, _ in http.reported] == ["ready", "withdrawn", "ready"]

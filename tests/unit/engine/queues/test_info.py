@@ -98,7 +98,7 @@ def test_the_age_is_that_of_the_oldest_message_whatever_its_priority() -> None:
     assert info(world, queue).oldest_age == 60
 
 
-def test_what_is_in_the_journal_is_told_with_its_queue() -> None:
+def test_what_is_in_the_journal_is_reported_with_its_queue() -> None:
     world = World()
     queue = world.queue(journal=True)
     world.send(queue, "abc")
@@ -129,7 +129,7 @@ def test_everything_is_all_but_the_hidden_queues_and_empty_journals() -> None:
     assert len(queue_infos(world.core, everything=False)) == 2
 
 
-def test_messages_that_reached_their_queue_are_not_told_as_a_queue_of_their_own() -> None:
+def test_messages_that_reached_their_queue_are_not_reported_as_a_queue_of_their_own() -> None:
     """They belong to the outgoing queue that they left through."""
     world = World()
     journal_of(world.core.queues.outgoing(parse_format_name(ELSEWHERE))).messages = 1
@@ -140,7 +140,7 @@ def test_messages_that_reached_their_queue_are_not_told_as_a_queue_of_their_own(
     assert "unconfirmed" not in [one.kind for one in shown]
 
 
-def test_what_a_subscription_was_given_is_not_told_as_a_queue() -> None:
+def test_what_a_subscription_was_given_is_not_reported_as_a_queue() -> None:
     world = World()
     queue = world.queue("private$\\a")
     world.done(Reservations(world.core).open("lake", queue, SubscriptionMode.TAKE))

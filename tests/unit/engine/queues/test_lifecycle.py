@@ -335,7 +335,7 @@ def test_a_queue_takes_journal_and_subqueues_with_it(world: World) -> None:
     assert world.read(journal_of(again)) == []
 
 
-def test_those_who_wait_are_told(world: World, queue: ManagedQueue) -> None:
+def test_those_who_wait_are_notified(world: World, queue: ManagedQueue) -> None:
     """DMPR-135."""
     family = [queue, world.subqueue(queue), journal_of(queue)]
     waiting = [world.wait_receive(member) for member in family]

@@ -133,7 +133,7 @@ def test_all_bytes_of_a_queue_count_from_acceptance_to_removal() -> None:
     assert queue.total_size == 0
 
 
-def test_a_queue_is_in_use_while_somebody_may_want_it() -> None:
+def test_a_queue_is_in_use_while_someone_may_want_it() -> None:
     world = World()
     queue = ManagedQueue(16, properties())
     assert not queue.is_in_use
@@ -247,7 +247,7 @@ def test_no_readable_message_is_ever_left_out(data: st.DataObject) -> None:
         assert {at for at in free if at > after} <= seen
 
 
-def test_queues_are_told_apart_by_identity() -> None:
+def test_queues_are_distinguished_by_identity() -> None:
     assert ManagedQueue(16, properties()) != ManagedQueue(16, properties())
 
 

@@ -156,7 +156,7 @@ def test_a_subqueue_with_messages_stays(world: World, queue: ManagedQueue) -> No
     assert list(again.restart().find().subqueues) == []
 
 
-def test_a_subqueue_that_somebody_reads_in_two_steps_stays(
+def test_a_subqueue_that_someone_reads_in_two_steps_stays(
     world: World, queue: ManagedQueue
 ) -> None:
     world.send(queue, "a")
@@ -271,7 +271,7 @@ def test_its_number_is_not_given_again(world: World) -> None:
     assert world.restart().queue().number > queue.number
 
 
-def test_it_goes_when_nobody_uses_it(world: World) -> None:
+def test_it_goes_when_no_one_uses_it(world: World) -> None:
     queue = world.core.queues.outgoing(THERE)
     world.core.queues.open(queue, Mode())
     commit_all(world.core)

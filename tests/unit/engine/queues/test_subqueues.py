@@ -84,13 +84,13 @@ def test_a_message_that_is_moved_is_in_the_target_and_not_in_the_source(
 
 
 @EXPRESS
-def test_moves_are_counted_and_told(world: World, queue: ManagedQueue, express: bool) -> None:
+def test_moves_are_counted_and_reported(world: World, queue: ManagedQueue, express: bool) -> None:
     sent = letter("x", express=express)
     world.send(queue, sent)
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
     world.tick(60)
-    world.caller = Caller("somebody")
+    world.caller = Caller("partner")
     world.move(queue, lookup, target)
     (record,) = world.records(target)
     assert (record.move_count, record.last_move_time, record.arrived_time) == (1, NOW + 60, NOW)
@@ -99,7 +99,7 @@ def test_moves_are_counted_and_told(world: World, queue: ManagedQueue, express: 
     (record,) = world.records(queue)
     assert (record.move_count, record.last_move_time) == (2, NOW + 120)
     assert world.count("moved") == 2
-    assert [event for event, _ in world.told(sent)][1:] == [Event.MOVED, Event.MOVED]
+    assert [event for event, _ in world.reported(sent)][1:] == [Event.MOVED, Event.MOVED]
 
 
 def test_between_subqueues_of_one_queue_it_works_too(world: World, queue: ManagedQueue) -> None:
@@ -126,7 +126,7 @@ def test_a_reader_of_the_target_gets_what_is_moved(
     assert queue.subqueues == {}
 
 
-def test_nobody_reads_a_message_while_it_moves(world: World, queue: ManagedQueue) -> None:
+def test_no_one_reads_a_message_while_it_moves(world: World, queue: ManagedQueue) -> None:
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
@@ -214,7 +214,7 @@ def test_an_abort_leaves_it_where_it_was(world: World, ledger: ManagedQueue) -> 
     assert world.lookups(ledger)[-1] == lookup
     assert (world.records(ledger)[-1].move_count, world.records(ledger)[-1].abort_count) == (0, 0)
     assert (target.pins, ledger.subqueues) == (0, {})
-    assert world.told(sent) == [(Event.ARRIVED, "ledger"), (Event.ABORTED, "ledger")]
+    assert world.reported(sent) == [(Event.ARRIVED, "ledger"), (Event.ABORTED, "ledger")]
 
 
 @pytest.mark.parametrize("commits", [True, False])
@@ -374,7 +374,7 @@ def test_what_has_expired_cannot_be_moved(world: World, queue: ManagedQueue, exp
 
 
 @EXPRESS
-def test_what_somebody_holds_cannot_be_moved(
+def test_what_someone_holds_cannot_be_moved(
     world: World, queue: ManagedQueue, express: bool
 ) -> None:
     world.send(queue, "a", express=express)

@@ -63,7 +63,7 @@ def test_those_that_are_missing_are_made_and_the_others_stay() -> None:
 
 
 def test_a_store_of_an_older_program_gets_the_queue_for_refused_messages() -> None:
-    """Whoever has a queue of that name keeps it."""
+    """The one who has a queue of that name keeps it."""
     world = World()
     disk = world.store.committed
     del disk.tables[Table.QUEUES][queue_key(REFUSED)]

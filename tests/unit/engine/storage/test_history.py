@@ -119,7 +119,7 @@ def test_a_page_is_filled_to_its_last_byte(book: Book, more: int, pages: int) ->
     assert book.of(count)
 
 
-def test_what_waits_is_found_with_the_time_at_which_it_happened(book: Book) -> None:
+def test_what_is_waiting_is_found_with_the_time_at_which_it_happened(book: Book) -> None:
     book.history.note(NOW, event(1))
     book.history.note(NOW + 5, event(1, what=Event.RECEIVED))
     expected = [(NOW, Event.ARRIVED), (NOW + 5, Event.RECEIVED)]
@@ -132,7 +132,7 @@ def test_what_waits_is_found_with_the_time_at_which_it_happened(book: Book) -> N
     assert [(f.time, f.event) for f in Book(book.store).of(1)] == expected
 
 
-def test_what_waits_is_written_once_and_what_comes_meanwhile_later(book: Book) -> None:
+def test_what_is_waiting_is_written_once_and_what_comes_meanwhile_later(book: Book) -> None:
     history = book.history
     history.note(NOW, event(1))
     state = history.write(book.store.begin(), history.pending)
@@ -234,13 +234,13 @@ def test_every_event_has_a_word(what: Event) -> None:
 def test_a_history_survives_a_restart() -> None:
     world = World()
     queue, sent = world.queue(), letter("x")
-    world.caller = Caller("somebody")
+    world.caller = Caller("partner")
     world.send(queue, sent)
     world.take(queue)
     again = world.restart()
-    assert again.told(sent) == [(Event.ARRIVED, "q"), (Event.RECEIVED, "q")]
+    assert again.reported(sent) == [(Event.ARRIVED, "q"), (Event.RECEIVED, "q")]
     found = again.core.history.of(again.core.snapshot, PacketView(sent.packet).identifier)
-    assert {item.by for item in found} == {"somebody"}
+    assert {item.by for item in found} == {"partner"}
 
 
 def test_it_can_be_switched_off_and_on() -> None:
@@ -251,8 +251,8 @@ def test_it_can_be_switched_off_and_on() -> None:
     world.take(queue)
     world.done(world.core.configure(history=1))
     world.send(queue, seen)
-    assert world.told(unseen) == []
-    assert world.told(seen) == [(Event.ARRIVED, "q")]
+    assert world.reported(unseen) == []
+    assert world.reported(seen) == [(Event.ARRIVED, "q")]
     assert world.restart().core.history.limit == 1 << 20
 
 
@@ -272,7 +272,7 @@ def test_events_of_express_messages_do_not_fill_the_memory() -> None:
     world.commit()
     assert world.core.history.pending_size == 0
     first = letter(number=0, express=True)
-    assert world.restart().told(first) == [(Event.ARRIVED_EXPRESS, "q")]
+    assert world.restart().reported(first) == [(Event.ARRIVED_EXPRESS, "q")]
 
 
 def test_where_it_stands_is_kept_with_it(book: Book) -> None:

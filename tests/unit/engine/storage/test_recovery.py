@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from tests.unit.engine.world import MANY, NOW, OWNER, SOMEBODY, World, commit, letter, message
+from tests.unit.engine.world import MANY, NOW, OWNER, PARTNER, World, commit, letter, message
 
 from openmsmq.engine.arrivals.incoming import INCOMING, RESTORED_KEY, IncomingSequence
 from openmsmq.engine.commit.number_reservation import (
@@ -181,7 +181,7 @@ def test_a_history_that_is_not_wanted_any_more_is_gone_after_the_start() -> None
 
 
 def test_a_start_that_fails_changes_nothing() -> None:
-    """Whoever started it is told (DMPR-389)."""
+    """The one who started it is notified (DMPR-389)."""
     world = World()
     world.send(world.queue(), "a")
     disk = world.store.committed
@@ -235,7 +235,7 @@ def test_a_delete_that_a_crash_interrupted_is_finished(
     assert len(list(again.core.queues)) == (3 if not commits else 2)
 
 
-def test_a_subqueue_that_a_disk_failed_to_let_go_does_not_outlive_its_queue() -> None:
+def test_a_subqueue_that_a_disk_failed_to_release_does_not_outlive_its_queue() -> None:
     world = World()
     queue = world.queue()
     world.send(queue, "a")
@@ -259,7 +259,7 @@ def test_after_a_restore_every_incoming_sequence_may_pass_over_a_gap_once() -> N
     """Those that the backup does not know, too."""
     world = World()
     writer = world.store.begin()
-    item = IncomingSequence(1, 7, NOW, 0, "192.0.2.9", "q", SOMEBODY.bytes_le)
+    item = IncomingSequence(1, 7, NOW, 0, "192.0.2.9", "q", PARTNER.bytes_le)
     for at in range(3):
         writer.put(Table.TRANSFER, INCOMING + bytes([at]) * 24, item.pack())
     world.store.commit()

@@ -37,7 +37,7 @@ def made(sizes: list[int], number: int = 7, first: int = FIRST) -> MessageRun:
 
 
 def packets_of(sizes: list[int]) -> list[bytes]:
-    """Packets that can be told apart."""
+    """Packets that can be distinguished."""
     return [bytes([at % 251]) * size for at, size in enumerate(sizes)]
 
 

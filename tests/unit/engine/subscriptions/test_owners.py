@@ -70,7 +70,7 @@ def reader(request: pytest.FixtureRequest) -> Reader:
 
 
 def test_only_its_owner_reads_and_is_done(reader: Reader) -> None:
-    assert reader.read("", 0, 2) == "ab", "anybody may before there is an owner"
+    assert reader.read("", 0, 2) == "ab", "anyone may before there is an owner"
     with pytest.raises(SubscriptionTaken, match="no owner yet: bind it to me"):
         reader.read("me", 0, 2)
     reader.bind("me")

@@ -179,12 +179,12 @@ def test_others_may_take_what_was_copied(copier: Reader) -> None:
     assert copier.read(0, 2) == "ab"
 
 
-def test_what_somebody_held_is_given_when_it_comes_back(copier: Reader) -> None:
+def test_what_someone_held_is_given_when_it_comes_back(copier: Reader) -> None:
     """It was passed over, and lies below what was given."""
     world = copier.world
     send(world, "a", "b", "c")
-    somebody = Holder()
-    taken = [entry.lookup for entry in world.take(copier.queue, holder=somebody)]
+    other = Holder()
+    taken = [entry.lookup for entry in world.take(copier.queue, holder=other)]
     assert copier.reserve() == 2
     assert copier.read(0, 2) == "bc"
     again = copier
@@ -197,8 +197,8 @@ def test_what_somebody_held_is_given_when_it_comes_back(copier: Reader) -> None:
 def test_what_is_held_is_not_taken(taker: Reader) -> None:
     world = taker.world
     send(world, "a", "b")
-    somebody = Holder()
-    taken = [entry.lookup for entry in world.take(taker.queue, holder=somebody)]
+    other = Holder()
+    taken = [entry.lookup for entry in world.take(taker.queue, holder=other)]
     assert taker.reserve() == 1
     assert taker.read(0, 1) == "b"
     world.core.removal.release(taker.queue, taken)
@@ -426,7 +426,7 @@ def test_a_subscription_that_could_not_begin_is_not_there(taker: Reader) -> None
     assert taker.queue.followers == []
 
 
-def test_nobody_subscribes_to_what_comes_and_goes(taker: Reader) -> None:
+def test_no_one_subscribes_to_what_comes_and_goes(taker: Reader) -> None:
     with pytest.raises(InvalidParameter):
         taker.reservations.open("x", taker.world.subqueue(taker.queue), SubscriptionMode.TAKE)
 

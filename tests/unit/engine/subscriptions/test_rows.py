@@ -40,7 +40,7 @@ def test_the_life_of_a_message_tells_of_its_subscription() -> None:
     world.done(reservations.commit(lake, 2))
     world.done(reservations.drop(lake))
     commit_all(world.core)
-    assert world.told(sent[0])[1:] == [(Event.RESERVED, "q"), (Event.MOVED, "q;retry")]
-    assert world.told(sent[1])[1:] == [(Event.RESERVED, "q"), (Event.RECEIVED, "q")]
-    assert world.told(sent[2])[1:] == [(Event.RESERVED, "q"), (Event.RETURNED, "q")]
+    assert world.reported(sent[0])[1:] == [(Event.RESERVED, "q"), (Event.MOVED, "q;retry")]
+    assert world.reported(sent[1])[1:] == [(Event.RESERVED, "q"), (Event.RECEIVED, "q")]
+    assert world.reported(sent[2])[1:] == [(Event.RESERVED, "q"), (Event.RETURNED, "q")]
     assert (world.count("reserved"), world.count("returned")) == (3, 1)

@@ -66,7 +66,7 @@ def test_a_unit_is_active_then_committing_and_forgotten_when_all_have_confirmed(
     assert units.state(NAME) is UnitState.COMMITTED, "who did not get the answer may ask"
 
 
-def test_what_is_neither_at_work_nor_decided_is_aborted(
+def test_what_is_neither_active_nor_decided_is_aborted(
     world: World, queue: ManagedQueue, units: Units
 ) -> None:
     assert units.state(NAME) is UnitState.ABORTED
@@ -143,11 +143,11 @@ def test_the_end_of_its_program_lets_others_finish_a_unit(
     world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), OTHERS))
-    units.leave([NAME, "somebody's"])
+    units.leave([NAME, "another's"])
     assert units.state(NAME) is UnitState.COMMITTED
 
 
-def test_to_finish_again_or_what_nobody_knows_does_no_harm(
+def test_to_finish_again_or_what_no_one_knows_changes_nothing(
     world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), OTHERS))
@@ -169,7 +169,7 @@ def test_a_confirmation_that_could_not_be_written_is_still_owed(
     with pytest.raises(StorageFailed):
         pending.result()
     assert waiting(units) == {NAME: OTHERS}
-    world.done(units.finish(NAME, ["nobody"]))
+    world.done(units.finish(NAME, ["no one"]))
     assert waiting(units) == {NAME: OTHERS}
 
 

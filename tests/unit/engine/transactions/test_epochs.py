@@ -214,7 +214,7 @@ def test_who_has_prepared_may_decide(world: World, queue: ManagedQueue) -> None:
     assert found.last("w") == Epoch(0, "", "ab12")
 
 
-def test_nobody_else_drops_or_decides_it(world: World, queue: ManagedQueue) -> None:
+def test_no_one_else_drops_or_decides_it(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/0/0/a", "ab12")
     found = epochs(world)
     assert world.done(found.commit("w", 0, [], "query 2", final=True, caller=STRANGER)) is True

@@ -327,7 +327,7 @@ def test_the_age_of_a_prepared_transaction_is_known_through_crashes(
     prepared(world, queue)
     assert world.transactions.prepared_ages() == {"xid-1": 0}
     world.tick(50, jump=100_000)
-    assert world.transactions.prepared_ages() == {"xid-1": 50}, "a clock that is set ages nobody"
+    assert world.transactions.prepared_ages() == {"xid-1": 50}, "a clock that is set ages no one"
     world = world.restart(7)
     assert world.transactions.prepared_ages() == {"xid-1": 57}
     assert world.restart(-1000).transactions.prepared_ages() == {"xid-1": 0}

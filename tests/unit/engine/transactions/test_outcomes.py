@@ -85,7 +85,7 @@ def queue(world: World) -> ManagedQueue:
 
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.parametrize("commits", [True, False])
-def test_to_ask_for_the_same_outcome_again_does_no_harm(
+def test_to_ask_for_the_same_outcome_again_changes_nothing(
     world: World, queue: ManagedQueue, commits: bool, restarts: bool
 ) -> None:
     """DMPR-284, DMPR-289."""

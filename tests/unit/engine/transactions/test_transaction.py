@@ -138,7 +138,7 @@ def test_transactions_have_numbers_of_their_own(world: World) -> None:
     assert {packed_id(number) >> 4 for number in range(1 << 20)} == set(range(1, 1 << 20))
 
 
-def test_what_a_crash_leaves_is_told_apart(world: World, queue: ManagedQueue) -> None:
+def test_what_a_crash_leaves_is_distinguished(world: World, queue: ManagedQueue) -> None:
     """DMPR-107, DMPR-108."""
     prepared, abandoned = world.transactions.begin("kept"), world.transactions.begin("lost")
     world.send(queue, "p", transaction=prepared)

@@ -137,7 +137,7 @@ def test_a_handle_can_be_freed(mapper: Pair) -> None:
 
 
 @pytest.mark.parametrize("opnum", [MapperOpnum.INSERT, MapperOpnum.DELETE])
-def test_nobody_registers_anything(mapper: Pair, opnum: int) -> None:
+def test_no_one_registers_anything(mapper: Pair, opnum: int) -> None:
     fault = call(mapper, opnum, FreeArguments(NULL_HANDLE))
     assert isinstance(fault, RpcFault)
     assert fault.status == RpcStatus.CANNOT_PERFORM

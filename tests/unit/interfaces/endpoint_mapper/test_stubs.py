@@ -65,7 +65,7 @@ def test_a_lookup_and_its_entries_travel() -> None:
 
 
 @pytest.mark.parametrize("wanted", [501, 0xFFFFFFFF])
-def test_nobody_gets_more_than_500_at_once(wanted: int) -> None:
+def test_no_one_gets_more_than_500_at_once(wanted: int) -> None:
     stub = MapArguments(None, None, NULL_HANDLE, wanted).encode()
     with pytest.raises(Malformed, match="is more than 500"):
         MapArguments.decode(stub)

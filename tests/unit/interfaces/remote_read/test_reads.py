@@ -227,7 +227,7 @@ def test_a_cancel_after_the_message_changes_nothing() -> None:
     assert reader.end(handle, 1) == 0
 
 
-def test_a_message_that_nobody_ends_returns_to_its_place() -> None:
+def test_a_message_that_no_one_ends_returns_to_its_place() -> None:
     """MQRR-163, MQRR-280, MQRR-281, MQRR-283, MQRR-284, MQRR-285"""
     world = RemoteWorld()
     world.send("only")

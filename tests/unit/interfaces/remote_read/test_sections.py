@@ -77,7 +77,7 @@ def test_the_message_itself_does_not_change() -> None:
     assert original == before
 
 
-def test_counters_and_the_subqueue_are_told() -> None:
+def test_counters_and_the_subqueue_are_reported() -> None:
     """MQRR-249, MQRR-250, MQRR-251, MQRR-252"""
     facts = MessageFacts(aborted=2, moved=3, last_moved=SENT, subqueue="retry")
     data = message_packet(packet(), facts)

@@ -41,7 +41,7 @@ def reader(world: RemoteWorld) -> Reader:
 # Opening
 
 
-def test_the_port_is_told_to_everybody(reader: Reader) -> None:
+def test_the_port_is_reported_to_everyone(reader: Reader) -> None:
     """MQRR-007, MQRR-008, MQRR-011, MQRR-040"""
     found = reader.call(ReadOpnum.GET_SERVER_PORT, stubs.NoArguments(), stubs.Status32)
     assert found.result == 2103

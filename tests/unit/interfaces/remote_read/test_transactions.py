@@ -205,7 +205,7 @@ def test_a_transaction_is_known_to_the_client_that_enlisted_it_and_no_other(
     assert buyer.finish(CoordinatorOpnum.COMMIT) == SEQUENCE
 
 
-def test_to_enlist_again_does_no_harm(world: RemoteWorld, buyer: Buyer) -> None:
+def test_to_enlist_again_changes_nothing(world: RemoteWorld, buyer: Buyer) -> None:
     """MQRR-302"""
     assert buyer.enlist() == buyer.enlist() == 0
     assert len(world.server.transactions) == 1

@@ -6,7 +6,7 @@ from openmsmq.packet.headers.connection_parameters import ConnectionParametersHe
 
 
 def test_every_field_stands_at_its_place() -> None:
-    """MQQB-038: Reserved is sent as 0; the window is 64 unless told otherwise."""
+    """MQQB-038: Reserved is sent as 0; the window is 64 by default."""
     data = ConnectionParametersHeader(500, 120_000).pack()
     assert data == bytes.fromhex("F4010000 C0D40100 0000 4000")
 

@@ -1,4 +1,4 @@
-"""What an audit is told; tests/spark/test_reports.py runs one."""
+"""What an audit is given; tests/spark/test_reports.py runs one."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_the_page_tells_how_long_it_took() -> None:
     assert "Not received yet, oldest first" not in words
 
 
-def test_a_life_is_told_from_its_beginning() -> None:
+def test_a_life_is_distinguished_from_its_beginning() -> None:
     assert _story(T, LIFE) == (
         "2023-11-14 22:13:20 sent [shop: .\\Journal$]"
         " → +1 s passed on to 10.0.0.7 [shop: traces]"
@@ -46,7 +46,7 @@ def test_a_life_is_told_from_its_beginning() -> None:
     assert "+8 s" in _story(None, LIFE[1:])
 
 
-def test_what_two_queues_tell_is_told_once() -> None:
+def test_what_two_queues_tell_is_reported_once() -> None:
     both = [(T, "sent", 0, "", "shop: .\\Journal$"), (T, "sent", 0, "", "office: orders")]
     assert _story(T, both) == "2023-11-14 22:13:20 sent [shop: .\\Journal$, office: orders]"
 

@@ -30,12 +30,12 @@ def test_queues_that_can_be_looked_into_are_fine(address: str) -> None:
     check_readable(ManagerOptions((address,)), ("ord*",))
 
 
-def test_a_queue_that_is_not_there_is_told(address: str) -> None:
+def test_a_queue_that_is_not_there_is_reported(address: str) -> None:
     with pytest.raises(QueueNotFound, match="did you mean"):
         check_readable(ManagerOptions((address,)), ("order",))
 
 
-def test_a_manager_that_is_not_there_is_told() -> None:
+def test_a_manager_that_is_not_there_is_reported() -> None:
     with pytest.raises(ServiceNotAvailable):
         check_readable(ManagerOptions(("127.0.0.1:1",)), ("orders",))
 

@@ -158,7 +158,7 @@ def test_a_weak_session_is_refused_by_both_sides() -> None:
         server.step(message.encode())
 
 
-def test_target_information_with_too_long_flags_does_no_harm() -> None:
+def test_target_information_with_too_long_flags_changes_nothing() -> None:
     items: dict[int, bytes] = {AvId.FLAGS: b"\xff" * 9, AvId.TIMESTAMP: bytes(8)}
     offer = Challenge(OFFERED, bytes(8), "", encode_target_info(items))
     client = initiator()

@@ -1,4 +1,4 @@
-"""What Prometheus is told about a queue manager, read back by its own parser."""
+"""What Prometheus is given about a queue manager, read back by its own parser."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def parse(text: str) -> Scrape:
 
 
 class Watched:
-    """A manager and what is told about it."""
+    """A manager and what is reported about it."""
 
     def __init__(self) -> None:
         self.manager = Manager()
@@ -495,11 +495,11 @@ def test_every_metric_of_the_catalogue_is_exposed(watched: Watched, tmp_path: Pa
     manager.done(manager.local.reservations.open("lake", manager.create(), SubscriptionMode.TAKE))
     watched.service.requested("send")
     watched.service.refused("full")
-    told = {re.sub("_(bucket|sum|count)$", "", name) for name, _ in watched.scrape()}
+    reported = {re.sub("_(bucket|sum|count)$", "", name) for name, _ in watched.scrape()}
     declared = {re.sub("_count$", "", metric.name) for metric in METRICS}
-    assert declared <= told
-    assert told - declared <= PROCESS_METRICS.keys()
-    assert "process_resident_memory_bytes" in told or not Path("/proc").exists()
+    assert declared <= reported
+    assert reported - declared <= PROCESS_METRICS.keys()
+    assert "process_resident_memory_bytes" in reported or not Path("/proc").exists()
 
 
 def test_it_says_which_manager_it_is(watched: Watched) -> None:
@@ -584,7 +584,7 @@ def test_the_free_space_of_the_disk_is_exposed(watched: Watched, tmp_path: Path)
 
 
 def test_others_get_their_turns_while_many_queues_are_reported(watched: Watched) -> None:
-    """What they do meanwhile does no harm: a queue that is gone is not reported."""
+    """What they do meanwhile changes nothing: a queue that is gone is not reported."""
     manager = watched.manager
     queues = [manager.create(f"q{number}") for number in range(2 * STEP)]
 

@@ -71,7 +71,7 @@ Kind = TypeVar("Kind", bound=Packet)
 
 
 def message(number: int = 1, *, recoverable: bool = False) -> bytes:
-    """A message told apart by its identifier."""
+    """A message distinguished by its identifier."""
     packet = RECOVERABLE_PACKET if recoverable else EXPRESS_PACKET
     return patch(packet, MESSAGE_ID, number.to_bytes(4, "little"))
 
@@ -216,7 +216,7 @@ def run_until(session: Session, end: float) -> None:
 
 @dataclass
 class Side:
-    """One of two sessions, and what it told."""
+    """One of two sessions, and what it reported."""
 
     session: Session
     events: list[Event] = field(default_factory=list)
@@ -279,6 +279,6 @@ class Pair:
 
     @property
     def next_deadline(self) -> float | None:
-        """When one of them wants to be told the time."""
+        """When one of them wants to be given the time."""
         found = [side.session.next_deadline for side in self]
         return min((at for at in found if at is not None), default=None)

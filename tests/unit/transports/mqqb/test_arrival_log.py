@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.unit.engine.station import parcel
-from tests.unit.engine.world import HERE, SOMEBODY
+from tests.unit.engine.world import HERE, PARTNER
 from tests.unit.transports.wires import pair
 
 from openmsmq.engine.arrivals.arrival import Origin
@@ -33,7 +33,7 @@ def test_a_refused_message_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     log.refused(Origin("192.0.2.9", "x"), parcel("1", to=HERE + "none"), MISSING, is_kept=True)
     (fields,) = lines(caplog)
     assert fields["address"] == "192.0.2.9"
-    assert fields["source"] == SOMEBODY
+    assert fields["source"] == PARTNER
     assert fields["destination"] == HERE + "none"
     assert (fields["count"], fields["kept"]) == (1, "yes")
     assert "does not exist" in fields["reason"]

@@ -1,4 +1,4 @@
-"""What came, and what of it the peer has been told."""
+"""What came, and what of it the peer has been notified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def inbound(kinds: str = "", *, stored: int = 0) -> Inbound:
     return made
 
 
-def told(made: Inbound) -> tuple[int, int, int]:
+def reported(made: Inbound) -> tuple[int, int, int]:
     """AckSequenceNumber, RecoverableMsgAckSeqNumber and -Flags of the next header."""
     header = made.header(Outbound(64))
     return (
@@ -32,7 +32,7 @@ def test_nothing_came_at_first() -> None:
     """MQQB-192."""
     made = inbound()
     assert not made.is_ack_due
-    assert told(made) == (0, 0, 0)
+    assert reported(made) == (0, 0, 0)
     assert made.matches(SessionHeader())
 
 
@@ -44,35 +44,35 @@ def test_every_message_counts_and_recoverable_ones_have_numbers_of_their_own() -
 
 
 def test_an_acknowledgement_tells_how_many_came() -> None:
-    """MQQB-107, MQQB-208: and then nothing is to be told until more comes."""
+    """MQQB-107, MQQB-208: and then nothing is to be reported until more comes."""
     made = inbound("eee")
     assert made.is_ack_due
-    assert told(made) == (3, 0, 0)
+    assert reported(made) == (3, 0, 0)
     assert not made.is_ack_due
     assert made.unacked == 0
 
 
-def test_recoverable_messages_are_told_of_only_when_they_are_on_disk() -> None:
+def test_recoverable_messages_are_reported_only_when_they_are_on_disk() -> None:
     """MQQB-108, MQQB-109, MQQB-212."""
     made = inbound("rrr")
-    assert told(made) == (3, 0, 0)
+    assert reported(made) == (3, 0, 0)
     assert not made.is_ack_due
     made.stored = 2
     assert made.is_ack_due
     assert made.to_confirm == 2
-    assert told(made) == (3, 1, 0b11)
+    assert reported(made) == (3, 1, 0b11)
     assert not made.is_ack_due
     made.stored = 3
-    assert told(made) == (3, 3, 0b1)
+    assert reported(made) == (3, 3, 0b1)
 
 
 def test_one_acknowledgement_tells_of_32_recoverable_messages() -> None:
     """MQQB-109, MQQB-211: the rest is for the next ones."""
     made = inbound("r" * 70, stored=70)
-    assert told(made) == (70, 1, 0xFFFFFFFF)
+    assert reported(made) == (70, 1, 0xFFFFFFFF)
     assert made.is_ack_due
-    assert told(made) == (70, 33, 0xFFFFFFFF)
-    assert told(made) == (70, 65, 0b111111)
+    assert reported(made) == (70, 33, 0xFFFFFFFF)
+    assert reported(made) == (70, 65, 0b111111)
     assert not made.is_ack_due
 
 
@@ -103,9 +103,9 @@ def test_numbers_wrap_on_the_wire() -> None:
     assert number == 0x10000
     made.stored = made.acked = 0xFFFF
     made.stored = 0x10000
-    assert told(made) == (0, 0, 1)
+    assert reported(made) == (0, 0, 1)
     made.count(recoverable=True)
     made.stored += 1
-    assert told(made) == (1, 1, 1)
+    assert reported(made) == (1, 1, 1)
     header = SessionHeader(user_msg_sequence_number=1, recoverable_msg_seq_number=1)
     assert made.matches(header)

@@ -288,7 +288,7 @@ def test_nothing_more_is_read_while_much_waits_to_be_stored(
     updates = end.updates
     b.go_on()
     assert not link.is_full
-    assert end.updates > updates, "the connection is told"
+    assert end.updates > updates, "the connection is notified"
 
 
 @KINDS
@@ -348,7 +348,7 @@ def test_garbage_ends_the_connection_without_a_byte() -> None:
     assert a.ended(Reason.BAD_PACKET) == 1
 
 
-def test_one_who_means_somebody_else_is_told_who_is_here() -> None:
+def test_one_who_means_someone_else_is_answered_with_who_is_here() -> None:
     """MQQB-188, MQQB-187."""
     net, a, _ = pair()
     peer = net.dial(a)

@@ -90,7 +90,7 @@ async def at(folder: Path, name: str, **options: object) -> AsyncIterator[tuple[
 async def until(condition: Callable[[], object]) -> None:
     """Wait for something."""
     async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 # nobody else tells
+        while not condition():  # noqa: ASYNC110 # no one else tells
             await asyncio.sleep(0.005)
 
 
@@ -190,7 +190,7 @@ def test_sending_goes_on_when_a_slow_reader_has_caught_up(tmp_path: Path) -> Non
     run(test)
 
 
-def test_somebody_who_connects_is_answered(tmp_path: Path) -> None:
+def test_someone_who_connects_is_answered(tmp_path: Path) -> None:
     """MQQB-185, MQQB-187."""
 
     async def test() -> None:
@@ -218,12 +218,12 @@ def test_the_listener_can_be_at_another_address_than_the_others(tmp_path: Path) 
     run(test)
 
 
-def test_nobody_at_the_address_is_a_failure_to_connect(tmp_path: Path) -> None:
+def test_no_one_at_the_address_is_a_failure_to_connect(tmp_path: Path) -> None:
     """MQQB-182."""
 
     async def test() -> None:
         with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))  # and nobody listens
+            taken.bind(("127.0.0.1", 0))  # and no one listens
             port = taken.getsockname()[1]
             async with at(tmp_path, "a", peers={"b": PeerEntry(f"127.0.0.1:{port}")}) as (a, _):
                 queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
@@ -237,7 +237,7 @@ def test_nobody_at_the_address_is_a_failure_to_connect(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "host", ["no-such-host.invalid", "a..b", "x" * 64], ids=["unknown", "empty label", "too long"]
 )
-def test_a_name_that_nobody_has_is_a_failure_of_dns(tmp_path: Path, host: str) -> None:
+def test_a_name_that_no_one_has_is_a_failure_of_dns(tmp_path: Path, host: str) -> None:
     """MQQB-182: also one that cannot be asked for; it is tried again all the same."""
 
     async def test() -> None:
@@ -431,7 +431,7 @@ def test_silent_connections_do_not_keep_other_managers_out(tmp_path: Path) -> No
 def test_beyond_all_limits_a_connection_is_just_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first two have sessions; the next are told that there are too many."""
+    """The first two have sessions; the next are notified that there are too many."""
     monkeypatch.setattr(module, "REFUSALS_MAX", 1)
     monkeypatch.setattr(module.Spoken, "is_silent", False)
 

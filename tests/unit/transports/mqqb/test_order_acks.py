@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import parcel
-from tests.unit.engine.world import SOMEBODY
+from tests.unit.engine.world import PARTNER
 from tests.unit.transports.mqqb.joined import establish, parameters
 from tests.unit.transports.wires import Net, Station, pair
 
@@ -62,7 +62,7 @@ class Line:
 
     def __init__(self) -> None:
         self.is_open = True
-        self.origin = Origin("10.0.0.9", "somebody", SOURCE_ID.bytes_le)
+        self.origin = Origin("10.0.0.9", "partner", SOURCE_ID.bytes_le)
         self.sent: list[PacketView] = []
 
     def send_ack(self, packet: bytes) -> None:
@@ -183,7 +183,7 @@ def test_what_is_not_on_disk_is_not_acknowledged(watched: Watched) -> None:
 def test_what_does_not_follow_is_not_acknowledged(watched: Watched) -> None:
     """MQQB-284: the number is that of the last message in sequence, whatever came behind it."""
     peer = watched.net.dial(watched.b)
-    peer.send(establish(SOMEBODY, NO_GUID), parameters())
+    peer.send(establish(PARTNER, NO_GUID), parameters())
     for number, previous in ((1, 0), (2, 1), (4, 3)):
         place = (1, number, previous)
         peer.send(parcel(str(number), number=number, to=TO_B, place=place, admin=None))
@@ -243,7 +243,7 @@ def test_nothing_is_sent_before_it_is_due() -> None:
 
 
 def test_without_a_session_an_acknowledgement_waits_for_the_next() -> None:
-    """MQQB-286, AMB-57: no time passes for it, and nobody is dialled."""
+    """MQQB-286, AMB-57: no time passes for it, and no one is dialled."""
     desk = Desk()
     packet = packet_to("q")
     desk.accepted(packet)

@@ -81,7 +81,7 @@ def test_recoverable_messages_that_are_not_stored_never_fill_all_numbers() -> No
 
 
 def test_a_window_of_more_than_half_the_numbers_is_not_used() -> None:
-    """AMB-32: an acknowledgement can always be told from one of long ago."""
+    """AMB-32: an acknowledgement can always be distinguished from one of long ago."""
     made = outbound(own=0xFFFF, window=0xFFFF)
     assert made.room == 0x8000
     for _ in range(0x8000):

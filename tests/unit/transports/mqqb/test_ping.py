@@ -89,7 +89,7 @@ def test_an_answer_to_an_earlier_request_is_ignored() -> None:
     assert pinger.receive(packet(cookie=2)) is True
 
 
-def test_an_answer_that_nobody_waits_for_is_ignored() -> None:
+def test_an_answer_that_no_one_waits_for_is_ignored() -> None:
     """MQQB-139: none was asked for, it came before, or it comes too late."""
     pinger = Pinger(OWN)
     assert pinger.receive(packet(cookie=0)) is None

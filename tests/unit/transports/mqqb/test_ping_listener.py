@@ -99,19 +99,19 @@ def stopped(full: Station) -> Station:
     return full
 
 
-def crowded(full: Station) -> Station:
+def overfull(full: Station) -> Station:
     """A manager with all the sessions that it takes."""
     full.net.dial(full)
     return full
 
 
 def offline(full: Station) -> Station:
-    """A manager that somebody took offline."""
+    """A manager that someone took offline."""
     full.local.dispatcher.take_offline()
     return full
 
 
-@pytest.mark.parametrize("made", [stopped, crowded, offline], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", [stopped, overfull, offline], ids=lambda made: made.__name__)
 def test_the_answer_is_no_if_a_session_would_be_refused(
     made: Callable[[Station], Station],
 ) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import STAMP, parcel
-from tests.unit.engine.world import ME, SOMEBODY
+from tests.unit.engine.world import ME, PARTNER
 
 from openmsmq.engine.arrivals.arrival import ArrivalPosition
 from openmsmq.engine.arrivals.receipts import ReceiptContext
@@ -48,9 +48,9 @@ def test_a_final_ack_names_the_message_its_place_and_the_reason() -> None:
     """[MS-MQQB] 2.2.5.1, 3.1.7.17."""
     packet = parcel("1", number=9, place=(3, 5, 4))
     receipt = final_ack(packet, MessageClass.NACK_Q_PURGED, CONTEXT)
-    assert receipt.destination == order_queue(SOMEBODY)
+    assert receipt.destination == order_queue(PARTNER)
     view = PacketView(receipt.packet)
-    assert ack_body(view) == FinalAckBody(TxSequenceID(3, STAMP), 5, 4, SOMEBODY, 9)
+    assert ack_body(view) == FinalAckBody(TxSequenceID(3, STAMP), 5, 4, PARTNER, 9)
     assert (view.message_class, view.message_id) == (MessageClass.NACK_Q_PURGED, 7)
     assert receipt == final_ack(packet, MessageClass.NACK_Q_PURGED, CONTEXT), "it is pure"
 
@@ -59,6 +59,6 @@ def test_the_order_queue_is_at_the_address_for_direct_names_only() -> None:
     """[MS-MQQB] 2.2.4, AMB-33."""
     direct = parcel("1", place=(1, 1, 0))
     assert str(order_queue_of(direct, "192.0.2.9")).startswith("DIRECT=TCP:192.0.2.9")
-    assert order_queue_of(direct, "") == order_queue(SOMEBODY)
+    assert order_queue_of(direct, "") == order_queue(PARTNER)
     private = parcel("1", to=PrivateName(UUID(int=5), 12), place=(1, 1, 0))
-    assert order_queue_of(private, "192.0.2.9") == order_queue(SOMEBODY)
+    assert order_queue_of(private, "192.0.2.9") == order_queue(PARTNER)

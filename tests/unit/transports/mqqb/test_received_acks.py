@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.station import Station, parcel, places
-from tests.unit.engine.world import ME, NOW, SOMEBODY, commit_all, letter
+from tests.unit.engine.world import ME, NOW, PARTNER, commit_all, letter
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity
@@ -53,7 +53,7 @@ def send(station: Station, *bodies: str, journal: bool = False, dead_letter: boo
 
 
 def put(station: Station, *bodies: str, journal: bool = False, dead_letter: bool = False) -> None:
-    """Messages are in their queue, and nobody has sent them yet."""
+    """Messages are in their queue, and no one has sent them yet."""
     station.world.send_in(
         station.out,
         *(
@@ -105,7 +105,7 @@ def test_the_same_acknowledgement_changes_nothing_the_second_time(station: Stati
     assert station.world.count("delivered") == 2
 
 
-def test_what_was_never_sent_stays_whatever_somebody_says(station: Station) -> None:
+def test_what_was_never_sent_stays_whatever_someone_says(station: Station) -> None:
     """MQQB-268."""
     put(station, "1", "2", "3")
     station.order(1, 3)
@@ -187,7 +187,7 @@ def test_only_the_receiver_itself_can_say_so(station: Station) -> None:
     """No identifier proves it that is hard to guess."""
     send(station, "1", "2")
     again = restored(station)
-    again.origin.entitle(SOMEBODY.bytes_le, is_proven=False)
+    again.origin.entitle(PARTNER.bytes_le, is_proven=False)
     again.order(7, 1)
     assert left(again) == ["1", "2"]
 
@@ -379,7 +379,7 @@ def test_what_is_sent_after_that_follows_the_last_one_acknowledged(station: Stat
     assert places(station.pump()) == [(1, 3, 2)]
 
 
-def test_a_message_that_somebody_is_removing_is_left_to_him(station: Station) -> None:
+def test_a_message_that_someone_is_removing_is_left_to_him(station: Station) -> None:
     send(station, "1")
     station.pump()
     pending = station.core.queue_lifecycle.purge(station.out)
@@ -405,8 +405,8 @@ def test_some_wait_to_hear_what_became_of_them(station: Station, what: str) -> N
     assert journal is not None
     assert journal.kind is QueueKind.UNCONFIRMED
     assert kept(station) == ([], [])
-    told = [event for event, _ in station.world.told(letter(number=1))]
-    assert told == [Event.ARRIVED, Event.REACHED]
+    reported = [event for event, _ in station.world.reported(letter(number=1))]
+    assert reported == [Event.ARRIVED, Event.REACHED]
     assert station.world.count(Event.REACHED.word) == 1
 
 
@@ -448,7 +448,7 @@ def test_the_last_word_decides_where_a_message_is_kept(
         assert record.message_class == REFUSED
 
 
-def test_a_message_that_nobody_keeps_is_gone_with_its_refusal(station: Station) -> None:
+def test_a_message_that_no_one_keeps_is_gone_with_its_refusal(station: Station) -> None:
     """AMB-37: it is not sent again."""
     send(station, "1", "2")
     station.pump()
@@ -456,7 +456,7 @@ def test_a_message_that_nobody_keeps_is_gone_with_its_refusal(station: Station) 
     assert kept(station) == ([], [])
     assert left(station) == ["2"]
     assert places(station.pump()) == [(1, 2, 0)]
-    events = [event for event, _ in station.world.told(letter(number=1))]
+    events = [event for event, _ in station.world.reported(letter(number=1))]
     assert events == [Event.ARRIVED, Event.REJECTED]
 
 
@@ -519,7 +519,7 @@ def test_what_sends_hears_when_the_last_message_is_given_up(station: Station) ->
     transport = FakeTransport()
     station.core.transports.add([AddressKind.BINARY], transport)
     station.world.tick(13)
-    assert transport.told == [("ready", queue)]
+    assert transport.reported == [("ready", queue)]
 
 
 def test_it_is_given_up_without_a_trace_if_no_dead_letter_is_wanted(station: Station) -> None:
@@ -551,7 +551,7 @@ def test_a_clock_that_jumps_does_not_change_how_long_a_word_is_waited_for(
     assert station.unconfirmed == 0
 
 
-def test_a_class_that_nobody_knows_is_a_refusal(station: Station) -> None:
+def test_a_class_that_no_one_knows_is_a_refusal(station: Station) -> None:
     """AMB-12."""
     send(station, "1", dead_letter=True)
     station.final(1, 1, 1, 0xE123)
@@ -561,7 +561,7 @@ def test_a_class_that_nobody_knows_is_a_refusal(station: Station) -> None:
 
 @pytest.mark.parametrize(
     ("ordinal", "number", "message_id", "source"),
-    [(2, 1, 1, ME), (1, 2, 1, ME), (1, 0, 1, ME), (1, 1, 2, ME), (1, 1, 1, SOMEBODY)],
+    [(2, 1, 1, ME), (1, 2, 1, ME), (1, 0, 1, ME), (1, 1, 2, ME), (1, 1, 1, PARTNER)],
     ids=["sequence", "number", "no number", "identifier", "source"],
 )
 def test_one_that_is_about_no_message_of_ours_changes_nothing(
@@ -569,8 +569,8 @@ def test_one_that_is_about_no_message_of_ours_changes_nothing(
 ) -> None:
     """AMB-37, AMB-39: everything must fit."""
     send(station, "1")
-    assert source in (ME, SOMEBODY)
-    station.final(ordinal, number, message_id, REFUSED, ME if source == ME else SOMEBODY)
+    assert source in (ME, PARTNER)
+    station.final(ordinal, number, message_id, REFUSED, ME if source == ME else PARTNER)
     assert left(station) == ["1"]
     assert station.world.count("final acknowledgements of unknown messages") == 1
 
@@ -622,7 +622,7 @@ def test_one_that_comes_with_its_order_ack_finds_the_message(station: Station) -
     assert not station.rows(OUTGOING)
 
 
-def test_what_waits_for_its_last_word_waits_through_a_restart(station: Station) -> None:
+def test_what_is_waiting_for_its_last_word_waits_through_a_restart(station: Station) -> None:
     """MQQB-270, MQQB-274, MQQB-351."""
     send(station, "1", "2", journal=True)
     station.pump()
@@ -674,7 +674,7 @@ def test_acknowledgements_come_as_messages_to_the_order_queue(station: Station) 
     order = build_order_ack(
         order_queue(ME),
         OrderAckBody(station.identifier(1), 2, 1),
-        source=SOMEBODY,
+        source=PARTNER,
         message_id=5,
         sent_time=0,
     )
@@ -682,7 +682,7 @@ def test_acknowledgements_come_as_messages_to_the_order_queue(station: Station) 
         order_queue(ME),
         FinalAckBody(station.identifier(1), 1, 0, ME, 1),
         REFUSED,
-        source=SOMEBODY,
+        source=PARTNER,
         message_id=6,
         sent_time=0,
     )
@@ -701,7 +701,7 @@ def test_each_of_them_may_come_either_way(station: Station) -> None:
     order = build_order_ack(
         order_queue(ME),
         OrderAckBody(station.identifier(1), 1, 0),
-        source=SOMEBODY,
+        source=PARTNER,
         message_id=5,
         sent_time=0,
     )
@@ -712,7 +712,7 @@ def test_each_of_them_may_come_either_way(station: Station) -> None:
 def test_those_for_another_manager_are_not_for_us(station: Station) -> None:
     send(station, "1")
     order = build_order_ack(
-        order_queue(SOMEBODY),
+        order_queue(PARTNER),
         OrderAckBody(station.identifier(1), 1, 0),
         source=UUID_OF_A_THIRD,
         message_id=5,
@@ -772,8 +772,8 @@ def test_the_manager_that_answered_may_acknowledge_from_wherever_it_is(
     """MQQB-268, MQQB-276: the identifier of the sequence, which cannot be guessed, is the proof."""
     put(station, "1", "2", dead_letter=True)
     station.pump()
-    origin = Origin(address, "somebody")
-    origin.entitle(SOMEBODY.bytes_le, is_proven=is_proven)
+    origin = Origin(address, "partner")
+    origin.entitle(PARTNER.bytes_le, is_proven=is_proven)
     station.order(1, 2, origin)
     station.final(1, 1, 1, REFUSED, origin=origin)
     assert station.unconfirmed == 1
@@ -785,7 +785,7 @@ def test_where_peers_are_pinned_it_must_prove_who_it_is(station: Station, is_pro
     put(station, "1")
     station.pump()
     station.core.peers.configure(Identity.PINNED, {})
-    station.order(1, 1, stranger(SOMEBODY, is_proven=is_proven))
+    station.order(1, 1, stranger(PARTNER, is_proven=is_proven))
     assert station.world.count("delivered") == is_proven
 
 
@@ -812,8 +812,8 @@ def test_all_managers_that_answered_may_acknowledge(station: Station) -> None:
 
 
 def test_the_manager_that_messages_are_addressed_to_may_acknowledge(station: Station) -> None:
-    """Whoever took them on their way there."""
-    name = parse_format_name(f"PRIVATE={SOMEBODY}\\00000009")
+    """The one who took them on their way there."""
+    name = parse_format_name(f"PRIVATE={PARTNER}\\00000009")
     queue = station.core.queues.outgoing(name)
     station.world.send_in(queue, *(letter(str(n), number=n, transactional=True) for n in (1, 2)))
     station.dispatcher.take(queue, 9, 1 << 20, UUID(int=55))
@@ -901,7 +901,7 @@ def test_where_peers_are_pinned_only_a_proven_one_waits(station: Station, is_pro
     put(station, "1", dead_letter=True)
     old = of_old(station)
     old.core.peers.configure(Identity.PINNED, {})
-    old.final(1, 1, 1, REFUSED, origin=stranger(SOMEBODY, is_proven=is_proven))
+    old.final(1, 1, 1, REFUSED, origin=stranger(PARTNER, is_proven=is_proven))
     assert len(old.rows(PARKED)) == is_proven
     old.pump()
     commit_all(old.core)

@@ -116,7 +116,7 @@ def test_a_message_that_travels_is_reported_on_both_sides(recoverable: bool) -> 
     assert a.count("reports without a queue") == b.count("reports without a queue") == 1
 
 
-def test_nobody_reports_unless_told_to() -> None:
+def test_no_one_reports_unless_asked_to() -> None:
     """MQQB-306."""
     net, a, b = pair()
     b.create(".\\reports")

@@ -1,4 +1,4 @@
-"""When transactional messages are sent again that nobody acknowledges."""
+"""When transactional messages are sent again that no one acknowledges."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_an_accepted_connection_waits_to_be_spoken_to() -> None:
 
 
 @pytest.mark.parametrize("server", [OWN, NO_GUID])
-def test_whoever_means_us_or_nobody_in_particular_is_answered(server: UUID) -> None:
+def test_one_that_means_us_or_no_one_in_particular_is_answered(server: UUID) -> None:
     """MQQB-186, MQQB-187, MQQB-188, MQQB-037, AMB-3."""
     session = acceptor()
     session.receive_data(establish(PEER, server, time_stamp=0xFEDCBA98), START)
@@ -86,7 +86,7 @@ def test_whoever_means_us_or_nobody_in_particular_is_answered(server: UUID) -> N
     assert (session.state, session.peer) == (SessionState.WAITING_CP, PEER)
 
 
-def test_whoever_means_another_is_refused_by_our_name() -> None:
+def test_one_that_means_another_is_refused_by_our_name() -> None:
     """MQQB-188, AMB-24: an answer with CS, and the end."""
     session = acceptor()
     session.receive_data(establish(PEER, STRANGER, time_stamp=7) + parameters(), START)
@@ -97,7 +97,7 @@ def test_whoever_means_another_is_refused_by_our_name() -> None:
     assert session.next_deadline is None
 
 
-def test_whoever_comes_when_there_are_too_many_is_refused() -> None:
+def test_one_that_comes_when_there_are_too_many_is_refused() -> None:
     """MQQB-189, AMB-24."""
     session = Session(OWN, now=START, is_initiator=False, refuses=True)
     session.receive_data(establish(), START)
@@ -159,7 +159,7 @@ def test_time_outs_of_nothing_acknowledge_at_once_and_do_not_run_in_circles() ->
 
 @pytest.mark.parametrize("peer", [NO_GUID, PEER])
 def test_an_initiator_speaks_first(peer: UUID) -> None:
-    """MQQB-175, MQQB-176, MQQB-033, MQQB-034: nil for whoever a direct name leads to."""
+    """MQQB-175, MQQB-176, MQQB-033, MQQB-034: nil for the one who a direct name leads to."""
     session = Session(OWN, now=START, is_initiator=True, peer=peer)
     request = only(session, EstablishConnection)
     assert not request.refused
@@ -228,7 +228,7 @@ def test_an_acceptor_may_refuse_the_parameters() -> None:
 
 
 @pytest.mark.parametrize("packet", [EXPRESS_PACKET, MESSAGES["session"].encode()])
-def test_a_message_instead_of_a_greeting_is_told_that_somebody_is_here(packet: bytes) -> None:
+def test_a_message_instead_of_a_greeting_is_answered(packet: bytes) -> None:
     """MQQB-225: an empty SessionAck, and the end."""
     session = acceptor()
     session.receive_data(packet + packet, START)
@@ -238,7 +238,7 @@ def test_a_message_instead_of_a_greeting_is_told_that_somebody_is_here(packet: b
     assert closed.reason is SessionEnd.UNEXPECTED
 
 
-def test_nobody_is_here_for_a_malformed_message() -> None:
+def test_no_one_is_here_for_a_malformed_message() -> None:
     """MQQB-010: not a byte."""
     session = acceptor()
     session.receive_data(patch(EXPRESS_PACKET, 60, bytes(4)), START)
@@ -642,7 +642,7 @@ def test_a_message_takes_acknowledgements_of_stored_messages_along() -> None:
     assert session.next_deadline == START + 16, "the wait starts anew"
 
 
-def test_a_message_stored_after_its_acknowledgement_went_along_is_told_of() -> None:
+def test_a_message_stored_after_its_acknowledgement_went_along_is_reported() -> None:
     """MQQB-212."""
     session = opened()
     session.receive_data(RECOVERABLE_PACKET, START)
@@ -666,7 +666,7 @@ def test_order_and_final_acks_take_nothing_along() -> None:
 # Acknowledgements that come
 
 
-def test_acknowledged_messages_are_told_of() -> None:
+def test_acknowledged_messages_are_reported() -> None:
     """MQQB-215, MQQB-216, MQQB-217."""
     session = opened()
     session.send(outgoing(2), START)
@@ -684,9 +684,9 @@ def test_an_acknowledgement_that_comes_with_a_message_counts() -> None:
     session = opened()
     session.send(outgoing(1), START)
     session.receive_data(with_header(SessionHeader(1, 0, 0, 1, 0, 64)), START)
-    arrived, told = session.take_events()
+    arrived, reported = session.take_events()
     assert arrived == Arrived(EXPRESS_PACKET, 0)
-    assert told == Acknowledged([1])
+    assert reported == Acknowledged([1])
 
 
 def test_a_session_header_inside_of_the_size_is_understood() -> None:
@@ -706,8 +706,8 @@ def test_counts_that_do_not_match_are_the_end(sent: int, recoverable_sent: int) 
     session.receive_data(EXPRESS_PACKET + RECOVERABLE_PACKET, START)
     session.take_events()
     session.receive_data(ack(1, sent=sent, recoverable_sent=recoverable_sent), START)
-    told, closed = session.take_events()
-    assert told == Acknowledged([1])
+    reported, closed = session.take_events()
+    assert reported == Acknowledged([1])
     assert isinstance(closed, Closed)
     assert closed.reason is SessionEnd.MISMATCH
     assert session.data_to_send() == message(1)

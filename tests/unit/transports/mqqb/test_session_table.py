@@ -34,7 +34,7 @@ def messages(*texts: str) -> list[Message]:
 
 
 def claim(net: Net, station: Station, peer: UUID, address: str = "10.0.0.9") -> Peer:
-    """Somebody opens a session from an address and says which manager it is."""
+    """Someone opens a session from an address and says which manager it is."""
     dialled = net.dial(station, address)
     dialled.send(establish(peer, station.transport.identity), parameters())
     net.run()
@@ -43,7 +43,7 @@ def claim(net: Net, station: Station, peer: UUID, address: str = "10.0.0.9") -> 
 
 
 def link_from(station: Station, address: str) -> Link:
-    """The session that somebody opened from an address."""
+    """The session that someone opened from an address."""
     (link,) = [link for link in station.transport.links if link.address == address]
     return link
 
@@ -435,7 +435,7 @@ def test_messages_for_an_identity_go_only_to_a_manager_that_answered_with_it() -
 def test_messages_for_a_pinned_identity_go_where_the_configuration_says(
     mode: Identity, is_claimed: bool
 ) -> None:
-    """Whoever claims it, and though it was never dialled."""
+    """No matter who claims it, and though it was never dialled."""
     net, a, b = pair()
     identity = b.local.identity
     number = b.local.find_queue("q").number

@@ -160,7 +160,7 @@ def test_a_manager_that_is_not_there_is_tried_again_and_again() -> None:
     assert state(queue) is TransferState.WAITING
     way = a.transport.peer_of(queue)
     assert way is not None
-    assert way.last_error == f"{b.host}:{PORT}: nobody there"
+    assert way.last_error == f"{b.host}:{PORT}: no one there"
     b.restart_here()
     net.wait(5)
     assert state(queue) is TransferState.CONNECTED
@@ -183,7 +183,7 @@ def test_the_first_delay_is_short_again_after_a_session() -> None:
     assert len(net.tries) >= 2
 
 
-def test_nobody_is_tried_for_whom_there_is_no_message() -> None:
+def test_no_one_is_tried_for_whom_there_is_no_message() -> None:
     """MQQB-346: though a program has the queue open."""
     net, a, b = pair()
     queue = connected(net, a)
@@ -194,7 +194,7 @@ def test_nobody_is_tried_for_whom_there_is_no_message() -> None:
     assert a.transport.peer_of(queue) is None
 
 
-def test_nobody_is_tried_any_longer_when_the_messages_have_expired() -> None:
+def test_no_one_is_tried_any_longer_when_the_messages_have_expired() -> None:
     """MQQB-250, MQQB-346."""
     net, a, b = pair()
     b.die()
@@ -208,7 +208,7 @@ def test_nobody_is_tried_any_longer_when_the_messages_have_expired() -> None:
 
 
 def test_an_empty_queue_is_no_reason_to_connect() -> None:
-    """MQQB-194, MQQB-346: also if somebody wants an attempt now."""
+    """MQQB-194, MQQB-346: also if someone wants an attempt now."""
     net, a, b = pair()
     b.die()
     private = a.out(f"PRIVATE={b.local.identity}\\0000000c")
@@ -216,7 +216,7 @@ def test_an_empty_queue_is_no_reason_to_connect() -> None:
     queue = a.out(TO_B)
     net.wait(3)
     assert a.transport.peer_of(private) is not None
-    net.now += 2  # it has expired, and nobody was told
+    net.now += 2  # it has expired, and no one was notified
     a.enter(lambda: a.local.retry(private))
     assert private.messages == 0
     net.wait(60)
@@ -255,7 +255,7 @@ def test_the_next_candidate_is_tried_at_once() -> None:
     assert b.texts("q") == ["1"]
 
 
-def test_somebody_else_at_the_address_refuses() -> None:
+def test_another_at_the_address_refuses() -> None:
     """MQQB-177, MQQB-182, MQQB-188: messages for a manager reach no other one."""
     net, a, b = pair()
     queue = connected(net, a)
@@ -329,7 +329,7 @@ def test_a_message_during_the_end_of_a_session_goes_with_the_next() -> None:
     assert len(net.tries) == 2
 
 
-def test_somebody_may_want_the_next_attempt_now() -> None:
+def test_someone_may_want_the_next_attempt_now() -> None:
     net, a, b = pair()
     b.die()
     queue = a.out(TO_B)
@@ -387,7 +387,7 @@ def test_a_sequence_whose_messages_have_all_expired_is_over() -> None:
 
 
 def test_an_order_ack_that_is_owed_goes_with_the_next_session() -> None:
-    """MQQB-285, MQQB-286, AMB-57: nobody is dialled for it, since the sender sends again."""
+    """MQQB-285, MQQB-286, AMB-57: no one is dialled for it, since the sender sends again."""
     net, a, b = pair(transactional=True)
     queue = a.out(TO_B)
     a.send_in(queue, *messages("1"))
@@ -437,7 +437,7 @@ def test_a_queue_stays_with_its_session_when_there_is_another() -> None:
 
 
 def test_what_a_lost_session_carried_goes_by_another_that_is_open() -> None:
-    """MQQB-203, MQQB-204, MQQB-349: whoever began it."""
+    """MQQB-203, MQQB-204, MQQB-349: no matter who began it."""
     net, a, b = pair()
     queue = connected(net, a)
     a.create("back")
@@ -519,7 +519,7 @@ def test_too_many_sessions_are_refused() -> None:
     assert len(a.transport.links) == 2
 
 
-def test_a_manager_that_was_taken_offline_lets_nobody_in() -> None:
+def test_a_manager_that_was_taken_offline_lets_no_one_in() -> None:
     net, a, _ = pair()
     a.enter(a.local.dispatcher.take_offline)
     peer = net.dial(a)
@@ -652,7 +652,7 @@ def test_the_manager_knows_who_sends_its_messages() -> None:
 
 
 def stranger(net: Net, station: Station) -> Peer:
-    """A manager that nobody knows opens a session."""
+    """A manager that no one knows opens a session."""
     peer = net.dial(station)
     peer.send(establish(PEER, station.transport.identity), parameters())
     net.run()
@@ -671,7 +671,7 @@ def asking(number: int, admin: str) -> bytes:
 
 
 def third(at: int) -> str:
-    """A queue of a machine that nobody reaches."""
+    """A queue of a machine that no one reaches."""
     return rf"DIRECT=TCP:192.0.2.{at}\private$\admin"
 
 

@@ -10,7 +10,7 @@ from openmsmq.transports.peers.addresses import PORT, Addresses, address_text, n
 MANAGER = UUID("11111111-2222-4333-8444-555566667777")
 
 
-def test_a_computer_is_where_somebody_said_or_else_dns_knows() -> None:
+def test_a_computer_is_where_someone_said_or_else_dns_knows() -> None:
     """MQQB-002, MQQB-173."""
     addresses = Addresses({"Server": ("10.0.0.2", 999)})
     assert addresses.of_host("SERVER") == [("10.0.0.2", 999)]
@@ -36,7 +36,7 @@ def test_an_address_in_any_spelling_is_the_same() -> None:
     assert addresses.of_manager(None, ["::1"]) == [("0:0::1", 999), ("::1", PORT)]
 
 
-def test_addresses_are_shown_so_that_the_port_can_be_told() -> None:
+def test_addresses_are_shown_so_that_the_port_can_be_reported() -> None:
     assert address_text("10.0.0.2", 1801) == "10.0.0.2:1801"
     assert address_text("::1", 1801) == "[::1]:1801"
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tests.unit.engine.office import Manager
 from tests.unit.engine.station import in_order
-from tests.unit.engine.world import SOMEBODY
+from tests.unit.engine.world import PARTNER
 from tests.unit.transports.pgm.group import TICKER, GroupHost, Segment
 from tests.unit.transports.wires import Net, Station, pair
 
@@ -61,13 +61,13 @@ def test_what_a_restore_has_cost_is_shown_by_sender() -> None:
     a.create("q", transactional=True)
     core = a.local
     core.incoming.unknown = core.incoming.unknown._replace(may_skip=True)
-    origin = Origin("10.0.0.9", "x", SOMEBODY.bytes_le)
+    origin = Origin("10.0.0.9", "x", PARTNER.bytes_le)
     packets = in_order(5, to="DIRECT=TCP:10.0.0.1\\q")
     a.enter(
         lambda: a.local.arrivals.take(origin, list(map(arrival_of, packets)), lambda outcome: None)
     )
     (info,) = peer_infos(a.local)
-    assert (info.id, info.missing) == (SOMEBODY, 4)
+    assert (info.id, info.missing) == (PARTNER, 4)
 
 
 def test_a_manager_without_a_network_knows_its_table() -> None:

@@ -107,7 +107,7 @@ def test_an_attempt_is_remembered_with_status_time_error_and_address(queue: Mana
 
 
 def test_next_hops_are_addresses_of_either_kind(queue: ManagedQueue) -> None:
-    """MQQB-174: a name is none before DNS has told."""
+    """MQQB-174: a name is none before DNS has reported."""
     peer = Peer[str]("b")
     peer.queues[queue] = None
     peer.set_next_hops(["10.0.0.2", "server", "2001:DB8::1"])

@@ -158,7 +158,7 @@ def test_a_stop_leaves_all_groups() -> None:
 
 
 def test_a_group_as_the_destination_of_a_binary_message_is_refused() -> None:
-    """No queue of this manager is meant by it, whoever sends it."""
+    """No queue of this manager is meant by it, from any sender."""
     segment = Segment()
     host = GroupHost(segment)
     queue = host.listen("a")

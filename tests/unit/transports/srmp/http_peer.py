@@ -34,7 +34,7 @@ class Site:
         return self.outcome
 
     async def connect(self) -> Stranger:
-        """A connection of somebody who has no HTTP library."""
+        """A connection of someone who has no HTTP library."""
         return Stranger(*await asyncio.open_connection(self.host, self.port))
 
     async def say(self, data: bytes) -> bytes:

@@ -103,7 +103,7 @@ def test_the_status_is_that_of_the_answer() -> None:
     with_client(test)
 
 
-def test_no_answer_is_told_with_its_reason() -> None:
+def test_no_answer_is_reported_with_its_reason() -> None:
     """SRMP-009, SRMP-238: refused connections, time-outs and broken answers."""
 
     async def test(site: Site, client: SrmpClient) -> None:
@@ -112,9 +112,9 @@ def test_no_answer_is_told_with_its_reason() -> None:
         assert found.status is None
         assert "no answer" in found.error
         site.gate.set()
-        nobody = await client.post(message(1))
-        assert nobody.status is None
-        assert "127.0.0.1" in nobody.error
+        unanswered = await client.post(message(1))
+        assert unanswered.status is None
+        assert "127.0.0.1" in unanswered.error
 
     with_client(test, answer_s=0.3)
 

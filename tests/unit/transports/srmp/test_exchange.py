@@ -126,7 +126,7 @@ def test_a_stream_message_has_its_position() -> None:
     )
 
 
-def test_a_signature_that_cannot_be_valid_is_told() -> None:
+def test_a_signature_that_cannot_be_valid_is_reported() -> None:
     """SRMP-309: the message is not malformed, and is dropped."""
     signature = '<Signature xmlns="http://www.w3.org/2000/02/xmldsig#"/>'
     data = envelope(msmq() + signature)

@@ -1,4 +1,4 @@
-"""Stream receipts that come, and which messages they let go."""
+"""Stream receipts that come, and which messages they release."""
 
 from __future__ import annotations
 

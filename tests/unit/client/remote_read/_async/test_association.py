@@ -61,7 +61,7 @@ def test_more_calls_than_connections_are_refused(elsewhere: RemoteManager) -> No
 
 
 def test_a_connection_that_is_made_during_close_is_closed(elsewhere: RemoteManager) -> None:
-    """Nobody else would close it: the server would keep its association, and what it holds."""
+    """No one else would close it: the server would keep its association, and what it holds."""
 
     async def run() -> None:
         calls = RpcAssociation(place(elsewhere))
@@ -97,7 +97,7 @@ def test_a_mapper_that_does_not_know_the_interface_is_named() -> None:
         mapped_port(results, "shop01")
 
 
-def test_an_interface_that_is_not_there_is_told(elsewhere: RemoteManager) -> None:
+def test_an_interface_that_is_not_there_is_reported(elsewhere: RemoteManager) -> None:
     async def run() -> None:
         calls = RpcAssociation(place(elsewhere))
         with pytest.raises(ServiceNotAvailable, match="does not accept interface"):

@@ -92,7 +92,7 @@ def test_many_tasks_wait_at_the_same_time(elsewhere: RemoteManager) -> None:
     assert elsewhere.count() == 0
 
 
-# The calls of each sequence, with a manager that answers as it is told
+# The calls of each sequence, with a manager that answers as it is asked to
 
 
 class Script:
