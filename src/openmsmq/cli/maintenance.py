@@ -23,7 +23,7 @@ _FOLDER = click.Path(path_type=Path)
 @click.command()
 @click.argument("destination", metavar="DEST", type=_FOLDER)
 @click.option(
-    "--with-keys", is_flag=True, help="With the private key of the certificate, and the users."
+    "--with-keys", is_flag=True, help="With the private keys of the manager, and the users."
 )
 @directory_options
 def backup(destination: Path, *, directory: Path, as_json: bool, with_keys: bool) -> None:

@@ -1,4 +1,4 @@
-"""What a backup holds beside the store: how the manager was started, its tokens, its certificate.
+"""What a backup holds beside the store: how the manager was started, tokens, certificates, keys.
 
 Without these a restored manager would come up under another name, at other ports and without TLS.
 """
@@ -12,6 +12,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from openmsmq.access.exchange_keys import KEYS_FILE, PEER_KEYS_FILE
+from openmsmq.access.senders import SENDERS_FILE
 from openmsmq.access.tokens import TOKENS_FILE
 from openmsmq.access.users import USERS_FILE
 from openmsmq.errors import BackupDamaged
@@ -28,13 +30,23 @@ KEY_FILE: Final = f"{TLS_FOLDER}/key.pem"
 FILES: Final = (
     CONFIG_FILE,
     TOKENS_FILE,
+    SENDERS_FILE,
+    PEER_KEYS_FILE,
     USERS_FILE,
+    KEYS_FILE,
     f"{TLS_FOLDER}/cert.pem",
     f"{TLS_FOLDER}/client-ca.pem",
     KEY_FILE,
 )
 "All that a backup may hold beside the store."
-_TLS: Final = {"tls_cert": FILES[3], "tls_client_ca": FILES[4], "tls_key": KEY_FILE}
+SECRET_FILES: Final = (USERS_FILE, KEYS_FILE)
+"Files of the directory that are in it only with the keys."
+_OPEN_FILES: Final = (TOKENS_FILE, SENDERS_FILE, PEER_KEYS_FILE)
+_TLS: Final = {
+    "tls_cert": f"{TLS_FOLDER}/cert.pem",
+    "tls_client_ca": f"{TLS_FOLDER}/client-ca.pem",
+    "tls_key": KEY_FILE,
+}
 _PLAIN: Final = Config(data=Path())
 _LEFT_OUT: Final = frozenset({"data", "ready_file", "restored"})
 "What is about one start only."
@@ -102,6 +114,8 @@ def _table(entry: PeerEntry | HttpDestination | RemoteManagerEntry) -> object:
     if entry == PeerEntry(entry.address):
         return entry.address
     pinned = {} if entry.id is None else {"id": str(entry.id)}
+    if entry.certificate is not None:
+        pinned["certificate"] = os.path.abspath(entry.certificate)
     return {"address": entry.address, **pinned, "relay": entry.relay}
 
 
@@ -109,7 +123,7 @@ def pack(source: Path, folder: Path, *, with_keys: bool) -> dict[str, str]:
     """Copy what belongs to the manager in `source` into a backup; the SHA-256 of each file.
 
     The private key is left out unless it is asked for: its path then stays as it was. So are the
-    users, whose file holds what is as good as their passwords.
+    users, whose file holds what is as good as their passwords, and the keys of encrypted messages.
     """
     found: dict[str, str] = {}
     config = _config_of(source)
@@ -126,10 +140,9 @@ def pack(source: Path, folder: Path, *, with_keys: bool) -> dict[str, str]:
         text.touch(mode=0o600)
         text.write_text(config_text(config), encoding="utf-8")
         found[CONFIG_FILE] = copying.sha256_of(text)
-    if (source / TOKENS_FILE).is_file():
-        found[TOKENS_FILE] = copying.copy_file(source / TOKENS_FILE, folder / TOKENS_FILE).sha256
-    if with_keys and (source / USERS_FILE).is_file():
-        found[USERS_FILE] = copying.copy_file(source / USERS_FILE, folder / USERS_FILE).sha256
+    for name in (*_OPEN_FILES, *(SECRET_FILES if with_keys else ())):
+        if (source / name).is_file():
+            found[name] = copying.copy_file(source / name, folder / name).sha256
     return found
 
 

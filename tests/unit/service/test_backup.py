@@ -11,11 +11,20 @@ from uuid import UUID
 import pytest
 
 import openmsmq
+from openmsmq.access.exchange_keys import KEYS_FILE, PEER_KEYS_FILE
+from openmsmq.access.senders import SENDERS_FILE
 from openmsmq.access.tokens import Tokens
 from openmsmq.access.users import USERS_FILE, Users
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import BackupDamaged, StoreExists
-from openmsmq.service.backup import FILES, KEY_FILE, SERVING_FILE, config_text, write_down
+from openmsmq.service.backup import (
+    FILES,
+    KEY_FILE,
+    SECRET_FILES,
+    SERVING_FILE,
+    config_text,
+    write_down,
+)
 from openmsmq.service.configuration import Config, load_config
 from openmsmq.service.maintenance import backup, read_backup, restore
 from openmsmq.service.values import HttpDestination, PeerEntry, RemoteManagerEntry
@@ -110,11 +119,36 @@ def test_users_are_in_a_backup_only_with_the_keys(data: Path, tmp_path: Path) ->
     assert [user.name for user in Users.load(tmp_path / "elsewhere")] == ["backend"]
 
 
+def test_certificates_of_senders_and_keys_go_with_it(data: Path, tmp_path: Path) -> None:
+    """The private keys of the manager only if asked for."""
+    public, private = (SENDERS_FILE, PEER_KEYS_FILE), KEYS_FILE
+    for name in (*public, private):
+        (data / name).write_text(f"what is in {name}")
+    plain = backup(data, tmp_path / "plain").files
+    assert private not in plain
+    assert plain.keys() >= set(public)
+    backup(data, tmp_path / "whole", with_keys=True)
+    restore(tmp_path / "whole", tmp_path / "elsewhere")
+    for name in (*public, private):
+        assert (tmp_path / "elsewhere" / name).read_text() == f"what is in {name}"
+
+
+def test_a_pinned_certificate_of_a_peer_is_written_down(tmp_path: Path) -> None:
+    """Else the peer of a restored manager would be anyone who answers at its address."""
+    (tmp_path / "shop02.pem").touch()
+    entry = PeerEntry("10.0.0.2:1802", UUID(int=5), certificate=tmp_path / "shop02.pem")
+    cert, key = tmp_path / "cert", tmp_path / "key"
+    config = Config(data=tmp_path, peers={"shop02": entry}, tls_cert=cert, tls_key=key)
+    (tmp_path / "file.toml").write_text(config_text(config), encoding="utf-8")
+    assert load_config(tmp_path / "file.toml", {"data": tmp_path}).peers == config.peers
+
+
 def test_a_restored_manager_is_started_as_the_original_was(data: Path, tmp_path: Path) -> None:
     """Under the same name, at the same ports, with the same certificate and tokens."""
     (data / "openmsmq.toml").write_text("[binary]\nport = 1234\n")
     made = backup(data, tmp_path / "copy")
-    assert made.files.keys() == set(FILES) - {KEY_FILE, USERS_FILE}
+    other = {SENDERS_FILE, PEER_KEYS_FILE}  # this manager has none
+    assert made.files.keys() == set(FILES) - {KEY_FILE, *SECRET_FILES} - other
     restored = tmp_path / "elsewhere"
     restore(tmp_path / "copy", restored)
     found = load_config(None, {"data": restored})
