@@ -202,6 +202,13 @@ class Calls(SubscriptionCalls, TransactionCalls):
         transaction = session.transaction(given.integer("transaction", 0, maximum=U64_MAX))
         _begin(session, number, lambda: opened.move(lookup, target, transaction))
 
+    def _call_reject(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", "lookup_id", "transaction")
+        opened = session.handle(given.integer("handle"))
+        lookup = given.integer("lookup_id", maximum=U64_MAX)
+        transaction = session.transaction(given.integer("transaction", 0, maximum=U64_MAX))
+        _begin(session, number, lambda: opened.reject(lookup, transaction))
+
     def _call_redirect(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle", "lookup_ids", "target", "copy", "time_to_be_received")
         source = session.handle(given.integer("handle"))

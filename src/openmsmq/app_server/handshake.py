@@ -11,7 +11,7 @@ from openmsmq.app_server.context import SessionContext
 
 CAPABILITIES: Final = (
     *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
-    *("owners", RUNS, "reader-runs", "redirect", "peek-back"),
+    *("owners", RUNS, "reader-runs", "redirect", "peek-back", "reject"),
 )
 _CLIENT_SHOWN: Final = 60
 

@@ -142,6 +142,10 @@ class OpenQueue(Protocol):
         """Move a message between a queue and its subqueues."""
         ...
 
+    def reject(self, lookup: int, transaction: ManagedTransaction | None) -> Future[None]:
+        """Say that a message of a transaction is not wanted."""
+        ...
+
     def purge(self) -> Future[int]:
         """Remove all messages."""
         ...

@@ -20,7 +20,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Parts as MessageParts
 from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.transactions.transaction import ManagedTransaction
-from openmsmq.errors import InvalidHandle, InvalidParameter, MessageNotFound
+from openmsmq.errors import InvalidHandle, InvalidParameter, MessageNotFound, TransactionUsage
 from openmsmq.security.access import QueueRights
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import Caller
@@ -317,6 +317,22 @@ class QueueHandle(Holder):
         main = self.queue.main
         found = self._parts.subqueue(main, target) if target else main
         return self._parts.moves.move(self.queue, lookup, found, transaction, self.owner)
+
+    def reject(self, lookup: int, transaction: ManagedTransaction | None) -> Future[None]:
+        """Say that a message of a transaction is not wanted: its sender hears so with the commit.
+
+        ([MS-MQDMPR] 3.1.4.4: DequeueReason.) A transaction in two phases would forget it.
+        """
+        self._require(Access.RECEIVE)
+        if transaction is None or transaction.xid:
+            raise TransactionUsage("only a message of a transaction in one phase can be rejected")
+        transaction.require_active()
+        if (self.queue, lookup) not in transaction.received:
+            raise MessageNotFound(f"message {lookup} was not received in this transaction")
+        transaction.rejected.add((self.queue, lookup))
+        done = Future[None]()
+        done.succeed(None)
+        return done
 
     def purge(self) -> Future[int]:
         """Remove all messages; those of an outgoing queue are for administrators to remove."""

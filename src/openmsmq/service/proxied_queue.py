@@ -21,6 +21,7 @@ from openmsmq.errors import (
     MessageNotFound,
     ReceiveTimeout,
     TransactionSequence,
+    TransactionUsage,
     UnsupportedOperation,
 )
 from openmsmq.limits import U32_MAX
@@ -306,6 +307,18 @@ class ProxiedQueue:
             await self._backend.move(await self._handle(), lookup, target, work)
 
         return self._session.run(move)
+
+    def reject(self, lookup: int, transaction: ManagedTransaction | None) -> Future[None]:
+        """Say that a message of a transaction is not wanted."""
+        self.mode.require(Access.RECEIVE, self.name)
+        if transaction is None:
+            raise TransactionUsage("only a message of a transaction can be rejected")
+
+        async def reject() -> None:
+            work = await self._session.enlist(self._backend, transaction)
+            await self._backend.reject(await self._handle(), lookup, work)
+
+        return self._session.run(reject)
 
     def purge(self) -> Future[int]:
         """Remove all messages: of the outgoing queue, unless it was opened to be read only."""

@@ -242,7 +242,7 @@ def _read_send_to(request: Element) -> str:
 
 
 def _read_stream(stream: Element) -> StreamHeader:
-    """The stream entry ([MC-MQSRM] 2.2.5.3.1 - 2.2.5.3.4, 4.4)."""
+    """The stream entry ([MC-MQSRM] 4.4, 2.2.5.3.1 - 2.2.5.3.4)."""
     current = read_number(stream.required(SRMP, "current").content, "stream.current", U32_MAX)
     previous = stream.only(SRMP, "previous")
     before = read_number(previous.content, "stream.previous", U32_MAX) if previous else None

@@ -214,6 +214,10 @@ class Backend(Protocol):
         """Move a message between a queue and its subqueues."""
         ...
 
+    async def reject(self, handle: Handle, lookup_id: int, work: Work | None) -> None:
+        """Say that a message which was received in a transaction is not wanted."""
+        ...
+
     async def redirect(
         self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
     ) -> dict[int, SentId]:

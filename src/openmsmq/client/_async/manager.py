@@ -449,6 +449,15 @@ class Queue(QueueControl):
         self._require(Access.RECEIVE)
         await self._backend.move(self._handle, lookup_id, target, await work_of(transaction))
 
+    async def reject(self, lookup_id: int, *, transaction: Transaction) -> None:
+        """Say that a message which was received in a transaction is not wanted.
+
+        With the commit it is removed as one that was rejected: its sender gets a negative
+        acknowledgement (NACK_RECEIVE_REJECTED) or a dead letter, if it asked for that.
+        """
+        self._require(Access.RECEIVE)
+        await self._backend.reject(self._handle, lookup_id, await work_of(transaction))
+
     async def set(
         self,
         *,

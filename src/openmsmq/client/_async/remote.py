@@ -407,6 +407,12 @@ class Remote(RemoteCalls):
         given = {"handle": number, "lookup_id": lookup_id, "target": target}
         await ask(channel, "move", SLOW, **given, transaction=_number_of(work))
 
+    async def reject(self, handle: Handle, lookup_id: int, work: Work | None) -> None:
+        channel, number = await self._ready(handle, work)
+        remote.require(channel.welcome, "reject")
+        given = {"handle": number, "lookup_id": lookup_id}
+        await ask(channel, "reject", SLOW, **given, transaction=_number_of(work))
+
     async def redirect(
         self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
     ) -> dict[int, SentId]:

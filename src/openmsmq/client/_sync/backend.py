@@ -215,6 +215,10 @@ class Backend(Protocol):
         """Move a message between a queue and its subqueues."""
         ...
 
+    def reject(self, handle: Handle, lookup_id: int, work: Work | None) -> None:
+        """Say that a message which was received in a transaction is not wanted."""
+        ...
+
     def redirect(
         self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
     ) -> dict[int, SentId]:

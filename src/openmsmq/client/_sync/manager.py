@@ -448,6 +448,15 @@ class Queue(QueueControl):
         self._require(Access.RECEIVE)
         self._backend.move(self._handle, lookup_id, target, work_of(transaction))
 
+    def reject(self, lookup_id: int, *, transaction: Transaction) -> None:
+        """Say that a message which was received in a transaction is not wanted.
+
+        With the commit it is removed as one that was rejected: its sender gets a negative
+        acknowledgement (NACK_RECEIVE_REJECTED) or a dead letter, if it asked for that.
+        """
+        self._require(Access.RECEIVE)
+        self._backend.reject(self._handle, lookup_id, work_of(transaction))
+
     def set(
         self,
         *,

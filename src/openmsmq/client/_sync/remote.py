@@ -408,6 +408,12 @@ class Remote(RemoteCalls):
         given = {"handle": number, "lookup_id": lookup_id, "target": target}
         ask(channel, "move", SLOW, **given, transaction=_number_of(work))
 
+    def reject(self, handle: Handle, lookup_id: int, work: Work | None) -> None:
+        channel, number = self._ready(handle, work)
+        remote.require(channel.welcome, "reject")
+        given = {"handle": number, "lookup_id": lookup_id}
+        ask(channel, "reject", SLOW, **given, transaction=_number_of(work))
+
     def redirect(
         self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
     ) -> dict[int, SentId]:

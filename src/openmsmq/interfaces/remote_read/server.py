@@ -380,7 +380,7 @@ class RemoteReadServer:
             self._driver.call(lambda: context.handle.peek_at(asked.lookup_id, Seek.CURRENT))
             raise TransactionUsage("the message is in no transaction")
         if asked.acknowledgement_class:
-            transaction.rejected.add(place)
+            self._driver.call(lambda: context.handle.reject(asked.lookup_id, transaction))
 
 
 def _find(call: RpcCall, handle: UUID) -> QueueContext:

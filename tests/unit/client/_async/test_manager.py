@@ -750,6 +750,18 @@ def test_a_move_may_be_part_of_a_transaction(manager: Manager, ledger: Queue) ->
         assert texts(done) == ["1"]
 
 
+def test_a_message_of_a_transaction_may_be_rejected(manager: Manager, ledger: Queue) -> None:
+    with manager.transaction() as transaction:
+        first, second = ledger.receive_many(2, timeout=0, transaction=transaction)
+        ledger.reject(second.lookup_id, transaction=transaction)
+        with pytest.raises(MessageNotFound):
+            ledger.reject(second.lookup_id + 7, transaction=transaction)
+    info = ledger.info()
+    assert (info.rejected, info.received) == (1, 1)
+    assert "rejected" in [one.event for one in manager.explain(second.id)]
+    assert "rejected" not in [one.event for one in manager.explain(first.id)]
+
+
 def test_what_is_sent_elsewhere_waits_in_an_outgoing_queue(api: Api, tmp_path: Path) -> None:
     """DMPR-046, DMPR-161, DMPR-171, DMPR-316."""
     name = "DIRECT=OS:other\\private$\\orders"

@@ -343,6 +343,10 @@ class Embedded:
         opened, begun = _opened(handle), self._begun(work)
         await self._driver.wait(lambda: opened.move(lookup_id, target, begun))
 
+    async def reject(self, handle: Handle, lookup_id: int, work: Work | None) -> None:
+        opened, begun = _opened(handle), self._begun(work)
+        await self._driver.wait(lambda: opened.reject(lookup_id, begun))
+
     async def redirect(
         self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
     ) -> dict[int, SentId]:

@@ -25,6 +25,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     ServiceNotAvailable,
     TransactionSequence,
+    TransactionUsage,
     UnsupportedAccessMode,
     UnsupportedOperation,
 )
@@ -39,6 +40,7 @@ from openmsmq.interfaces.remote_read.coordinator import (
 )
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.names.base import FormatName
+from openmsmq.properties.message import MessageClass
 from openmsmq.rpc.ndr.structure import NULL_HANDLE
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.manager_state import ManagerState
@@ -194,6 +196,20 @@ class RpcBackend(UnsupportedCalls):
             with suppress(MQError):
                 await self._calls.call(ReadOpnum.CLOSE_QUEUE, closing, stubs.ClosedContext)
         check_result(moved.result, found.name)
+
+    async def reject(self, handle: Handle, lookup_id: int, work: Work | None) -> None:
+        """R_SetUserAcknowledgementClass ([MS-MQRR] 3.2.4.5, 3.1.4.14).
+
+        Between the receive and the end of its transaction, on the handle that it was made with.
+        """
+        found, begun = await self._context(handle), self._check(work)
+        if begun is None or begun.generation is None:
+            raise TransactionUsage("only a message of a transaction can be rejected")
+        code = MessageClass.NACK_RECEIVE_REJECTED
+        arguments = stubs.SetUserAcknowledgementClass(found.context, lookup_id, code)
+        opnum = ReadOpnum.SET_USER_ACKNOWLEDGEMENT_CLASS
+        done = await self._calls.call(opnum, arguments, stubs.Status32)
+        check_result(done.result, found.name)
 
     def _target(self, handle: RpcHandle, target: str) -> FormatName:
         """The queue to move to: a subqueue by its own or its full name, or no name for its main."""

@@ -26,6 +26,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     ServiceNotAvailable,
     TransactionSequence,
+    TransactionUsage,
     UnsupportedAccessMode,
     UnsupportedOperation,
 )
@@ -40,6 +41,7 @@ from openmsmq.interfaces.remote_read.coordinator import (
 )
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.names.base import FormatName
+from openmsmq.properties.message import MessageClass
 from openmsmq.rpc.ndr.structure import NULL_HANDLE
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.manager_state import ManagerState
@@ -195,6 +197,20 @@ class RpcBackend(UnsupportedCalls):
             with suppress(MQError):
                 self._calls.call(ReadOpnum.CLOSE_QUEUE, closing, stubs.ClosedContext)
         check_result(moved.result, found.name)
+
+    def reject(self, handle: Handle, lookup_id: int, work: Work | None) -> None:
+        """R_SetUserAcknowledgementClass ([MS-MQRR] 3.2.4.5, 3.1.4.14).
+
+        Between the receive and the end of its transaction, on the handle that it was made with.
+        """
+        found, begun = self._context(handle), self._check(work)
+        if begun is None or begun.generation is None:
+            raise TransactionUsage("only a message of a transaction can be rejected")
+        code = MessageClass.NACK_RECEIVE_REJECTED
+        arguments = stubs.SetUserAcknowledgementClass(found.context, lookup_id, code)
+        opnum = ReadOpnum.SET_USER_ACKNOWLEDGEMENT_CLASS
+        done = self._calls.call(opnum, arguments, stubs.Status32)
+        check_result(done.result, found.name)
 
     def _target(self, handle: RpcHandle, target: str) -> FormatName:
         """The queue to move to: a subqueue by its own or its full name, or no name for its main."""

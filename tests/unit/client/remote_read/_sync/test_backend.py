@@ -10,9 +10,11 @@ from tests.unit.client.adapter import Api, AsyncApi, SyncApi
 from tests.unit.client.remote_read.managers import LOGIN, RemoteManager, wait_until
 
 import openmsmq
+from openmsmq.engine.storage.layout import Total
 from openmsmq.errors import (
     InvalidHandle,
     TransactionSequence,
+    TransactionUsage,
     UnsupportedAccessMode,
     UnsupportedOperation,
 )
@@ -145,6 +147,24 @@ def test_what_is_received_in_a_transaction_is_removed_when_it_commits(
         with pytest.raises(openmsmq.ReceiveTimeout):
             queue.peek(timeout=0)
     assert elsewhere.count("billing") == 0
+
+
+def test_what_is_rejected_in_a_transaction_is_removed_as_rejected(
+    elsewhere: RemoteManager, manager: openmsmq.Manager
+) -> None:
+    """MQRR-330 to MQRR-333, MQRR-393"""
+    elsewhere.send("bill", "note", queue="billing")
+    queue = manager.open_queue("billing")
+    with manager.transaction() as transaction:
+        first = queue.receive(timeout=0, transaction=transaction)
+        queue.receive(timeout=0, transaction=transaction)
+        queue.reject(first.lookup_id, transaction=transaction)
+        with pytest.raises(openmsmq.MQError):
+            queue.reject(first.lookup_id + 7, transaction=transaction)
+    assert elsewhere.count("billing") == 0
+    assert elsewhere.manager.find_queue("billing").totals[Total.REJECTED] == 1
+    with pytest.raises(TransactionUsage):
+        queue.reject(first.lookup_id, transaction=manager.transaction())
 
 
 def test_a_stream_returns_what_was_not_acknowledged(
