@@ -166,6 +166,14 @@ class QueueManager(Core):
             raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
         return self.queues.find(local)
 
+    def takes_letters(self, path: str, *, transactional: bool) -> bool:
+        """Whether a queue is there to take dead letters of a message that names it."""
+        try:
+            self.queues.for_letters(path, transactional=transactional)
+        except MQError:
+            return False
+        return True
+
     def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
         """Delete the queue with this name."""
         queue = self.find_queue(name)

@@ -18,13 +18,12 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from openmsmq import Manager, Queue
 from openmsmq.app_protocol.payloads import COUNT_MAX
 from openmsmq.errors import MessageNotFound
-from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.fleet import at_once
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import connect, open_queue, queue_names
-from openmsmq.spark.tasks import Range, Span, Task, packed, size_of_tasks
+from openmsmq.spark.tasks import Range, Span, Task, one_ahead, packed, size_of_tasks
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 from openmsmq.types.read import Seek

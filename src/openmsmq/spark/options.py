@@ -12,7 +12,10 @@ from typing import Final
 from openmsmq.errors import InvalidParameter
 from openmsmq.spark.columns import nearest
 
-READ: Final = ("manager", "managers", "queue", "token", "tokenFile", "tlsCa", "timeout")
+READ: Final = (
+    *("manager", "managers", "queue", "token", "tokenFile", "tlsCa", "timeout"),
+    *("protocol", "user", "password", "passwordFile", "level", "computer"),
+)
 BATCH: Final = (*READ, "messagesPerPartition", "minPartitions", "includeHeaders")
 STREAM: Final = (
     *(*BATCH, "subscription", "onCommit", "maxMessagesPerTrigger", "maxBytesPerTrigger"),
@@ -41,6 +44,9 @@ ACTIONS: Final = (REMOVE, KEEP, "move:SUBQUEUE")
 FAIL: Final = "fail"
 SKIP: Final = "skip"
 FORMATS: Final = ("nservicebus", "rebus")
+RPC: Final = "rpc"
+PROTOCOLS: Final = ("app", RPC)
+LEVELS: Final = ("privacy", "integrity", "connect", "none")
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
@@ -55,6 +61,14 @@ class Options:
     token_file: str = ""
     tls_ca: str = ""
     timeout: float = 30.0
+    protocol: str = PROTOCOLS[0]
+    "How managers are reached: `rpc` is remote read, for those of Windows, too."
+    user: str = ""
+    "Who logs on there; `level` says how calls are protected, `computer` what names call it."
+    password: str = field(default="", repr=False)
+    password_file: str = ""
+    level: str = LEVELS[0]
+    computer: str = ""
     messages_per_partition: int = 50_000
     min_partitions: int = 1
     include_headers: bool = True
@@ -93,10 +107,20 @@ class Options:
             return self.token
         if not self.token_file:
             return os.environ.get("OPENMSMQ_TOKEN", "")
-        try:
-            return Path(self.token_file).read_text().strip()
-        except OSError as error:
-            raise InvalidParameter(f"option tokenFile: {error}") from None
+        return _text_of("tokenFile", self.token_file)
+
+    def login_secret(self) -> str:
+        """The password of the user, given or in a file."""
+        if not self.password_file:
+            return self.password
+        return _text_of("passwordFile", self.password_file)
+
+
+def _text_of(option: str, file: str) -> str:
+    try:
+        return Path(file).read_text().strip()
+    except OSError as error:
+        raise InvalidParameter(f"option {option}: {error}") from None
 
 
 def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
@@ -116,6 +140,12 @@ def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
         token_file=values.get("tokenFile", ""),
         tls_ca=values.get("tlsCa", os.environ.get("OPENMSMQ_TLS_CA", "")),
         timeout=float(_number(values, "timeout", 30)),
+        protocol=_choice(values, "protocol", PROTOCOLS),
+        user=values.get("user", ""),
+        password=values.get("password", ""),
+        password_file=values.get("passwordFile", ""),
+        level=_choice(values, "level", LEVELS),
+        computer=values.get("computer", ""),
         messages_per_partition=_number(values, "messagesPerPartition", 50_000),
         min_partitions=_number(values, "minPartitions", 1),
         include_headers=_flag(values, "includeHeaders", default=True),

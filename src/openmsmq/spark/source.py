@@ -12,7 +12,8 @@ from openmsmq.errors import InvalidParameter
 from openmsmq.spark import options as known
 from openmsmq.spark.batch_reader import BatchReader
 from openmsmq.spark.columns import check_read, check_write, default_schema
-from openmsmq.spark.options import parse
+from openmsmq.spark.options import RPC, parse
+from openmsmq.spark.remote_reader import RemoteReader
 from openmsmq.spark.stream_reader import StreamReader
 from openmsmq.spark.writers import BatchWriter, StreamWriter
 from openmsmq.types.lookup import ARRIVAL_BITS
@@ -39,10 +40,18 @@ class MsmqDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads what is there."""
-        return BatchReader(parse(self.options, known.BATCH), check_read(_columns(schema)))
+        options, names = parse(self.options, known.BATCH), check_read(_columns(schema))
+        if options.protocol == RPC:
+            return RemoteReader(options, names)
+        return BatchReader(options, names)
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Reads what is there and what comes."""
+        if parse(self.options, known.STREAM).protocol == RPC:
+            raise InvalidParameter(
+                "option protocol: rpc is for batches only, since places of messages at a manager"
+                " elsewhere are no offsets; read a stream from a manager of OpenMSMQ (app)"
+            )
         return StreamReader(parse(self.options, known.STREAM), check_read(_columns(schema)))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
@@ -76,7 +85,10 @@ class PushingDataSource(MsmqDataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads what is there, as far as filters let it."""
-        return PushingReader(parse(self.options, known.BATCH), check_read(_columns(schema)))
+        options, names = parse(self.options, known.BATCH), check_read(_columns(schema))
+        if options.protocol == RPC:
+            return RemoteReader(options, names)
+        return PushingReader(options, names)
 
 
 def pushes_filters(spark: SparkSession) -> bool:

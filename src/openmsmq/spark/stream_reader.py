@@ -24,7 +24,6 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from openmsmq import Subscription
 from openmsmq.errors import InvalidParameter, ServiceNotAvailable
-from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import TIME, Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.fleet import AT_ONCE, Fleet, at_once
@@ -42,7 +41,7 @@ from openmsmq.spark.subscribed import (
     latest,
     left_out,
 )
-from openmsmq.spark.tasks import Range, Task, packed, size_of_tasks, split
+from openmsmq.spark.tasks import Range, Task, one_ahead, packed, size_of_tasks, split
 from openmsmq.types.access import Access
 
 try:

@@ -7,11 +7,13 @@ manager share a task, and large ones are split.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from pyspark.sql.datasource import InputPartition
 
+T = TypeVar("T")
 RANGE_COST: Final = 250
 "What it costs to open a queue, as messages that are read in the same time."
 Span = tuple[int, int]
@@ -63,3 +65,15 @@ def packed(manager: str, ranges: Iterable[Range], most: int) -> Iterator[Task]:
         size += own
     if group:
         yield Task(manager, tuple(group))
+
+
+def one_ahead(items: Iterator[T]) -> Iterator[T]:
+    """The items, of which the next is made by another thread while one is used.
+
+    A manager and a task need not take turns.
+    """
+    with ThreadPoolExecutor(1, "openmsmq-ahead") as beside:
+        coming = beside.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = beside.submit(next, items, None)
+            yield item

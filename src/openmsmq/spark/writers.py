@@ -21,10 +21,10 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from openmsmq import Manager, Message, Queue, Transaction
 from openmsmq.errors import EpochDecided, InvalidParameter
-from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.options import Options
 from openmsmq.spark.rows import messages
 from openmsmq.spark.service import connect, open_queue
+from openmsmq.spark.tasks import one_ahead
 from openmsmq.types.access import Access
 
 _ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from openmsmq.spark.tasks import RANGE_COST, Range, packed, size_of_tasks, split
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from openmsmq.spark.tasks import RANGE_COST, Range, one_ahead, packed, size_of_tasks, split
 
 
 def test_small_ranges_of_a_manager_share_a_task() -> None:
@@ -24,3 +29,37 @@ def test_more_tasks_than_messages_need() -> None:
     assert size_of_tasks(1000, 50_000, 4) == 250
     assert size_of_tasks(1000, 100, 4) == 100
     assert size_of_tasks(0, 100, 4) == 1
+
+
+# One ahead
+
+
+def test_all_items_come_in_their_order() -> None:
+    assert list(one_ahead(iter(range(1, 5)))) == [1, 2, 3, 4]
+    assert list(one_ahead(iter([]))) == []
+
+
+def test_the_next_item_is_made_while_one_is_used() -> None:
+    made = [threading.Event() for _ in range(3)]
+
+    def items() -> Iterator[int]:
+        for number, event in enumerate(made):
+            event.set()
+            yield number
+
+    found = one_ahead(items())
+    assert next(found) == 0
+    assert made[1].wait(10)
+    assert not made[2].is_set(), "no more than that"
+    assert list(found) == [1, 2]
+
+
+def test_what_goes_wrong_is_found_in_its_place() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise ValueError("broken")
+
+    found = one_ahead(items())
+    assert next(found) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(found)

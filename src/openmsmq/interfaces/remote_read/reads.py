@@ -57,8 +57,14 @@ class RemoteReads:
     """PendingRequestTable, and the timers of its entries ([MS-MQRR] 3.1.1.3, 3.1.2)."""
 
     def __init__(
-        self, driver: EngineDriver, now: Callable[[], float], cleanup_after: float
+        self,
+        driver: EngineDriver,
+        now: Callable[[], float],
+        cleanup_after: float,
+        takes_letters: Callable[..., bool],
     ) -> None:
+        """`takes_letters` says whether a queue takes the dead letters of a message."""
+        self._takes_letters = takes_letters
         assert cleanup_after > 0, "a message that is read has to stay for a while"
         self._driver = driver
         self._now = now
@@ -178,7 +184,7 @@ class RemoteReads:
                 self._release(context, request)
                 return
             self._set_deadline(context, asked.request_id, self._now() + self._cleanup_after)
-        call.respond(received(entry, context, asked))
+        call.respond(received(entry, context, asked, self._takes_letters))
 
     def cancel(self, context: QueueContext, request_id: int) -> None:
         """End a read that waits ([MS-MQRR] 3.1.4.8, 3.2.4.11)."""

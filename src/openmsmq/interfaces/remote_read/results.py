@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from openmsmq.engine.queues.entry import Entry
@@ -50,7 +51,10 @@ def require_read(context: QueueContext) -> None:
 
 
 def received(
-    entry: Entry, context: QueueContext, asked: stubs.StartReceive
+    entry: Entry,
+    context: QueueContext,
+    asked: stubs.StartReceive,
+    takes_letters: Callable[..., bool],
 ) -> stubs.ReceiveResults:
     """The results of a read ([MS-MQRR] 3.1.4.7)."""
     record = Record.unpack(entry.record)
@@ -62,7 +66,7 @@ def received(
         acknowledgement_class=record.message_class,
         over_http=bool(record.flags & Owed.SRMP),
     )
-    packet = message_packet(entry.packet, facts)
+    packet = message_packet(entry.packet, facts, takes_letters)
     sections = sections_of(packet, asked.max_body_size, asked.max_compound_message_size)
     sequence_id = entry.lookup & ARRIVAL_MASK
     return stubs.ReceiveResults(record.arrived_time, sequence_id, len(sections), sections, OK)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -50,11 +50,21 @@ class MessageFacts:
 NOTHING_KNOWN: Final = MessageFacts()
 
 
-def message_packet(stored: bytes, facts: MessageFacts = NOTHING_KNOWN) -> bytes:
+def _any_queue(path: str, *, transactional: bool) -> bool:
+    """Nothing is known of queues."""
+    return True
+
+
+def message_packet(
+    stored: bytes,
+    facts: MessageFacts = NOTHING_KNOWN,
+    takes_letters: Callable[..., bool] = _any_queue,
+) -> bytes:
     """Message Packet Structure of a message ([MS-MQRR] 2.2.5, 2.2.5.3).
 
     TimeToReachQueue becomes an absolute time, saturated ([MS-MQRR] 2.2.5.1, 3.1.4.7). One that came
     over HTTP has its envelope and its request ([MS-MQRR] 2.2.5.1.2), unless no packet holds them.
+    `takes_letters` says whether the dead-letter queue that it names is there ([MS-MQRR] 2.2.5.2).
     Where a message came from is not kept, so that ExtendedAddressHeader says nothing ([MS-MQRR]
     2.2.5.5).
     """
@@ -65,12 +75,16 @@ def message_packet(stored: bytes, facts: MessageFacts = NOTHING_KNOWN) -> bytes:
     until = min(view.sent_time + view.time_to_reach_queue, U32_MAX)
     letters = PacketView(stored).dead_letter_path if behind else ""
     timed = packet[:_TIME] + until.to_bytes(4, "little") + packet[_TIME + 4 :]
-    return timed + _trailer(facts, letters)
+    is_valid = not letters or takes_letters(letters, transactional=view.transactional)
+    return timed + _trailer(facts, letters, is_valid)
 
 
 @lru_cache(maxsize=256)
-def _trailer(facts: MessageFacts, letters: str) -> bytes:
-    """The headers behind a message ([MS-MQRR] 2.2.5.2); `letters` is its dead-letter queue."""
+def _trailer(facts: MessageFacts, letters: str, is_valid: bool) -> bytes:
+    """The headers behind a message ([MS-MQRR] 2.2.5.2).
+
+    `letters` is its dead-letter queue, `is_valid` whether that takes its dead letter.
+    """
     name = encode_utf16z(facts.subqueue)[:SUBQUEUE_NAME_SIZE] if facts.subqueue else b""
     trailer = Trailer.make(
         SubqueueHeader(
@@ -82,6 +96,7 @@ def _trailer(facts: MessageFacts, letters: str) -> bytes:
         ),
         ExtendedAddressHeader(),
         DeadLetterHeader.make(letters) if letters else None,
+        dead_letter_is_valid=is_valid,
     )
     return trailer.encode()
 

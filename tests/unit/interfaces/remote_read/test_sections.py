@@ -101,6 +101,22 @@ def test_a_dead_letter_queue_of_its_own_is_named() -> None:
     assert len(trailer.dead_letter.encode()) % 4 == 0
 
 
+@pytest.mark.parametrize(("is_there", "flags"), [(True, 0x13), (False, 0x1B)])
+def test_it_is_said_whether_the_dead_letter_queue_is_there(is_there: bool, flags: int) -> None:
+    """MQRR-241"""
+    asked = []
+
+    def takes_letters(path: str, *, transactional: bool) -> bool:
+        asked.append((path, transactional))
+        return is_there
+
+    data = packet() + letter_trailer("host\\private$\\dead")
+    trailer = stored(message_packet(data, takes_letters=takes_letters)).trailer
+    assert trailer is not None
+    assert trailer.extension.flags == flags
+    assert asked == [("host\\private$\\dead", False)]
+
+
 @pytest.mark.parametrize("limit", [5, 6, 0xFFFFFFFF])
 def test_a_body_within_the_limit_comes_whole(limit: int) -> None:
     """MQRR-194, MQRR-196, MQRR-206, MQRR-208"""
