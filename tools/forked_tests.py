@@ -90,9 +90,12 @@ class ForkedTests:
         name = ".".join(module.with_suffix("").parts)
         outcome = self._asked(Question(tuple(tests), timeout, str(SOURCE / module), name, text))
         if outcome is Outcome.TIMEOUT:
-            unchanged = self._asked(Question(tuple(tests), timeout))
-            return Outcome.FAILED if unchanged is Outcome.PASSED else Outcome.NO_TESTS
+            return Outcome.FAILED if self.passes(tests, timeout=timeout) else Outcome.NO_TESTS
         return outcome
+
+    def passes(self, tests: Sequence[str], *, timeout: float) -> bool:
+        """Whether tests pass without any change: else they say nothing about one."""
+        return self._asked(Question(tuple(tests), timeout)) is Outcome.PASSED
 
     def _asked(self, question: Question) -> Outcome:
         self._connection.send(question)

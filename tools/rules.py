@@ -91,6 +91,8 @@ class Witnesses:
         What forked tests do not notice is asked once more of a package that was broken before it
         was imported.
         """
+        passes = self._forked.passes(rule.tests, timeout=TIMEOUT)
+        assert passes, f"{rule.number}: tests fail without any change: {rule.tests}"
         return self._first(rule, self._forked) or self._first(rule, self._broken())
 
     def _broken(self) -> Sandbox:

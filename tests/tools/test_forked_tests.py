@@ -23,6 +23,7 @@ def forked() -> Iterator[ForkedTests]:
 @pytest.mark.slow
 def test_tests_fail_with_a_change_and_pass_again_without_it(forked: ForkedTests) -> None:
     assert forked.count > 10
+    assert forked.passes([TEST], timeout=200)
     wrong = without_effect(TEXT, "QueueCursor.peeked")
     asked = [forked.ask(MODULE, text, [TEST], timeout=200) for text in (wrong, TEXT, wrong)]
     assert asked == [Outcome.FAILED, Outcome.PASSED, Outcome.FAILED]

@@ -103,7 +103,7 @@ class SenderCertificates:
     def register(self, der: bytes, sender: str, kind: Kind = "external") -> RegisteredCertificate:
         """Let signatures by a certificate count for a sender ([MC-MQAC] 3.2.4.2.1).
 
-        An internal one takes the place of the one before; others are added.
+        An internal one takes the place of the one before ([MS-MQDMPR] 3.1.1.1); others are added.
         """
         found = decode_certificate(der)
         if found.key is None:

@@ -127,9 +127,9 @@ def _delivery(user: int, base: int, properties: int) -> bytes:
 
 
 def signed_bytes(fields: SignedFields, kind: SignatureType, body: bytes) -> bytes:
-    """What is hashed for a signature ([MS-MQMQ] 2.5.1 - 2.5.3), values without lengths (MSEC-A42).
+    """What is hashed for a signature ([MS-MQMQ] 2.5.1, 2.5.2, 2.5.3), without lengths (MSEC-A42).
 
-    `body` is the clear one.
+    `body` is the clear one ([MS-MQQB] 3.1.7.1).
     """
     destination, admin, response = fields.names
     parts = [fields.correlation_id, fields.application_tag, body, fields.label, response, admin]

@@ -87,7 +87,10 @@ class MessageSigner:
 
     @property
     def header(self) -> SecurityHeader:
-        """The SecurityHeader of a message, with room for its signature ([MS-MQMQ] 2.2.20.6)."""
+        """The SecurityHeader of a message, with room for its signature ([MS-MQMQ] 2.2.20.6).
+
+        It names the sender by its SID, if there is one ([MS-MQDMPR] 3.1.1.12).
+        """
         sid = b"" if self.sender is None else self.sender.encode()
         kind = SenderIdType.NONE if self.sender is None else SenderIdType.SID
         return SecurityHeader.make(
@@ -105,7 +108,10 @@ class MessageSigner:
         return packet[:start] + value + packet[start + len(value) :]
 
     def signature(self, fields: SignedFields, body: bytes) -> bytes:
-        """The signature of a message, its octets in the order of CryptoAPI (MSEC-A06)."""
+        """The signature of a message, its octets in the order of CryptoAPI (MSEC-A06).
+
+        It is made with the hash that the header names ([MS-MQMQ] 2.2.19.3).
+        """
         covered = signed_bytes(fields, self.kind, body)
         return self._sign(digest(self.algorithm, covered))[::-1]
 

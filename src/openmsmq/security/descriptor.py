@@ -239,7 +239,10 @@ def _goes_to(reader: Reader, part: str, offset: int) -> bool:
 
 
 def check_rights(descriptor: SecurityDescriptor, rights: type[IntFlag]) -> None:
-    """Refuse entries that speak of rights the object does not have ([MS-MQMQ] 2.2.23 - 2.2.27)."""
+    """Refuse entries that speak of rights the object does not have ([MS-MQMQ] 2.2.23 - 2.2.27).
+
+    ([MS-MQDMPR] 3.1.1.1, 3.1.1.2.)
+    """
     known = sum(rights)  # as a plain number: its complement must have the other bits, too
     for acl in (descriptor.dacl, descriptor.sacl):
         for ace in acl.aces if acl is not None else ():

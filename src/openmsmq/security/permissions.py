@@ -86,7 +86,10 @@ def parse_entry(text: str, kind: type[R], type_: AceType) -> Ace:
 
 
 def normal_permissions(text: str, kind: type[IntFlag]) -> str:
-    """A descriptor in words as it is kept: checked, with generic rights as those of the object."""
+    """A descriptor in words as it is kept: checked, with generic rights as those of the object.
+
+    It holds rights of the object only ([MS-MQDMPR] 3.1.1.1, 3.1.1.2).
+    """
     if not text:
         return ""
     given = parse_sddl(text)

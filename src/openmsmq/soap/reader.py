@@ -140,7 +140,7 @@ def _obliged(element: Element) -> Element:
 
 
 def _either(stream: Element | None, capitalised: Element | None) -> Element | None:
-    """The stream entry, which examples write with a capital letter (HTTP-01)."""
+    """The stream entry, which examples write with a capital letter ([MC-MQSRM] 4.4, HTTP-01)."""
     if stream is not None and capitalised is not None:
         raise Malformed("Header.stream", capitalised.start, "is there twice")
     return stream if stream is not None else capitalised

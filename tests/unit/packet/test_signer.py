@@ -16,7 +16,7 @@ from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.signed import find_signature, signed_bytes, signed_fields
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import HashAlgorithm, SignatureType
+from openmsmq.properties.message import HashAlgorithm, SenderIdType, SignatureType
 from openmsmq.security.x509 import decode_certificate
 
 BUILDER = PacketBuilder(
@@ -50,6 +50,11 @@ def test_sha_512_and_version_2_unless_said_otherwise() -> None:
     "MSEC-017, MSEC-022, MQQB-075, DMPR-089"
     assert signer().algorithm is HashAlgorithm.SHA512
     assert signer().kind is SignatureType.MSMQ_2_0
+    message = PacketView.parse(signed(signer())).message()
+    assert message.properties.hash_algorithm == HashAlgorithm.SHA512
+    key = decode_certificate(signer().certificate).key
+    assert key is not None
+    assert find_signature(message, key, b"body") is SignatureType.MSMQ_2_0
 
 
 def test_without_a_sender_none_is_named() -> None:
@@ -94,6 +99,8 @@ def test_a_signer_is_read_from_a_file() -> None:
     "MSEC-001, MSEC-002, MSEC-006, DMPR-091"
     found = MessageSigner.from_pem(pem_of("user-2048"))
     assert found == signer(), "the common name of the certificate is the user's"
+    assert found.header.flags & 0x0F == SenderIdType.SID
+    assert found.header.security_id == ALICE.encode()
     assert "alice" in repr(found)
     assert found.key.hex()[:20] not in repr(found)
     assert pickle.loads(pickle.dumps(found)) == found

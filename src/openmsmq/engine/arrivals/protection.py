@@ -104,8 +104,9 @@ def fault_of(
     """Why a queue does not take a message ([MS-MQQB] 3.1.5.8.3); None if it does.
 
     Encryption comes first, then the signature, then what the queue demands ([MS-MQDMPR] 3.1.1.2),
-    and access last. `principal` is who sent it if it proves nothing; `takes_unidentified` says
-    that a signature is enough for a queue that demands authentication, of any certificate.
+    and access last ([MC-MQSRM] 3.1.5.1.12). `principal` is who sent it if it proves nothing;
+    `takes_unidentified` says that a signature is enough for a queue that demands authentication,
+    of any certificate.
     """
     if finding.fault is BAD_ENCRYPTION:
         return finding.fault

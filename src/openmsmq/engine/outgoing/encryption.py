@@ -69,7 +69,8 @@ class Encryptor:
     def encrypt(self, packet: bytes, now: float) -> bytes:
         """A message with its body encrypted for its destination ([MS-MQQB] 3.1.7.1.5).
 
-        `MQError` if that cannot be: then it must not be sent ([MS-MQQB] 3.1.7.1.5.1).
+        It is signed by then ([MS-MQQB] 3.1.7.1). `MQError` if it cannot be encrypted: then it must
+        not be sent ([MS-MQQB] 3.1.7.1.5.1).
         """
         view = PacketView(packet)
         manager = self._manager(view)
@@ -97,7 +98,10 @@ class Encryptor:
         return found
 
     def _key(self, manager: UUID) -> tuple[PrivacyLevel, RsaPublicKey]:
-        """The strongest key of a manager that may be used ([MS-MQQB] 3.1.7.1.5, MSEC-A14)."""
+        """The strongest key of a manager that may be used ([MS-MQQB] 3.1.7.1.5, MSEC-A14).
+
+        Its provider decides which level protects the body ([MS-MQDMPR] 3.1.1.12).
+        """
         keys = self.peers.by_manager.get(manager)
         if keys is None:
             raise PublicKeyNotFound(f"no keys of {manager} are here: openmsmq key import")

@@ -185,7 +185,7 @@ class MulticastReception:
     def _read(
         self, message: MulticastArrival, name: MulticastName, queue: ManagedQueue
     ) -> bytes | None:
-        """The packet of a message for a queue; None for what is to be ignored."""
+        """The packet of a message for a queue; None for what is ignored ([MC-MQSRM] 3.1.5.1.3)."""
         post = read_post(
             message.message.content_type,
             message.message.content,

@@ -254,6 +254,10 @@ def test_strangers_do_not_hear_of_refusals(valid: Station) -> None:
     bad = OptionalHeaders(security=SIGNED, hash_algorithm=HashAlgorithm.SHA512)
     valid.take(parcel("1", sent=VALID, headers=bad, acknowledge=Acknowledge.NEG_ARRIVAL))
     assert (valid.bodies(), valid.admin()) == ([], [])
+    valid.world.done(valid.core.configure(insecure_nacks=True))
+    wants = Acknowledge.NEG_ARRIVAL
+    valid.take(parcel("2", number=2, sent=VALID, headers=bad, acknowledge=wants))
+    assert (valid.bodies(), valid.admin()) == ([], [BAD_SIGNATURE])
 
 
 def test_a_signature_counts_once_in_the_replay_window(valid: Station) -> None:

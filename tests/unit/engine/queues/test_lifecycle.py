@@ -16,7 +16,7 @@ from tests.unit.engine.world import (
     properties,
 )
 
-from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.queue_counts import QueueCounts
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.system import NAMES
@@ -73,7 +73,7 @@ def test_a_queue_that_cannot_be_created_cannot_be_changed_with_the_same_commit(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(Batch, "write_queue_number", None)
+        broken.setattr(QueueCounts, "write_queue_number", None)
         made = world.core.queue_lifecycle.create(properties("new"))
         queue = world.core.queues.find("new")
         changed = world.core.queue_lifecycle.change(queue, NOW, {"label": "x"})
