@@ -54,7 +54,7 @@ def test_sha_512_and_version_2_unless_said_otherwise() -> None:
     assert message.properties.hash_algorithm == HashAlgorithm.SHA512
     key = decode_certificate(signer().certificate).key
     assert key is not None
-    assert find_signature(message, key, b"body") is SignatureType.MSMQ_2_0
+    assert find_signature(signed_fields(message), key, b"body") is SignatureType.MSMQ_2_0
 
 
 def test_without_a_sender_none_is_named() -> None:

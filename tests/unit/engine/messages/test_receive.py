@@ -594,8 +594,10 @@ def test_an_unknown_lookup_identifier_leads_nowhere(
 def test_there_is_nothing_beyond_the_ends(
     world: World, queue: ManagedQueue, empty: ManagedQueue
 ) -> None:
-    """DMPR-242."""
+    """DMPR-242: though there is, up to them."""
     lookups = world.lookups(queue)
+    assert world.lookup(queue, lookups[-2], Seek.NEXT) == "e"
+    assert world.lookup(queue, lookups[1], Seek.PREVIOUS) == "a"
     for where, lookup, seek in (
         (queue, lookups[-1], Seek.NEXT),
         (queue, lookups[0], Seek.PREVIOUS),
