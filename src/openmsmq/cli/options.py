@@ -203,6 +203,17 @@ def outgoing_argument(*, required: bool) -> Callable[[Function], Function]:
     return click.argument("name", required=required, shell_complete=_complete_outgoing)
 
 
+def patterns_option(function: Function) -> Function:
+    """`--queue`, the queues that a token or a user is for."""
+    return click.option(
+        "--queue",
+        "queues",
+        metavar="PATTERN",
+        multiple=True,
+        help="Only for queues whose names match, * and ? are wild; can be given several times.",
+    )(function)
+
+
 def yes_option(function: Function) -> Function:
     """Add `--yes`; the command gets `yes`."""
     return click.option("--yes", "-y", is_flag=True, help="Do not ask; needed off a terminal.")(

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from openmsmq.access.tokens import Token, Tokens
-from openmsmq.cli.options import directory_options
+from openmsmq.cli.options import directory_options, patterns_option
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
 from openmsmq.types.caller import RIGHTS, Right, role_of
 
@@ -45,13 +45,7 @@ def token() -> None:
     help="watch: counts; peek: look at messages; read: receive and move them, too; send: send;"
     " operate: pause, resume, retry; admin: everything. Can be given several times.",
 )
-@click.option(
-    "--queue",
-    "queues",
-    metavar="PATTERN",
-    multiple=True,
-    help="Only for queues whose names match, * and ? are wild; can be given several times.",
-)
+@patterns_option
 @click.option("--label", default="", help="Who has it, for people.")
 @click.option(
     "--expires",

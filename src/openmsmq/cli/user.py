@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from openmsmq.access.users import ANONYMOUS, User, Users
-from openmsmq.cli.options import directory_options
+from openmsmq.cli.options import directory_options, patterns_option
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
 from openmsmq.types.caller import RIGHTS, Right, role_of
 
@@ -50,13 +50,7 @@ def user() -> None:
     help="peek: look at messages; read: receive, move and purge them, too; send: send; admin:"
     " everything. Can be given several times.",
 )
-@click.option(
-    "--queue",
-    "queues",
-    metavar="PATTERN",
-    multiple=True,
-    help="Only for queues whose names match, * and ? are wild; can be given several times.",
-)
+@patterns_option
 @_password_option
 @click.option(
     "--kerberos",

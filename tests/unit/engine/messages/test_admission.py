@@ -12,16 +12,6 @@ from openmsmq.engine.transactions import transaction as transaction_module
 from openmsmq.errors import QueueNotAvailable, QueueQuotaExceeded, StorageFailed
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def queue(world: World) -> ManagedQueue:
-    return world.queue()
-
-
 def once(queue: ManagedQueue, name: str, number: int, *, transactional: bool = False) -> NewMessage:
     sent = letter(f"{name}-{number}", number=number, transactional=transactional)
     return sent._replace(dedup_key=dedup_key(queue, name))

@@ -18,16 +18,6 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import Acknowledge
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def queue(world: World) -> ManagedQueue:
-    return world.queue()
-
-
 def later(world: World, seconds: float, body: str = "late", **given: object) -> NewMessage:
     """A message that can be read in so many seconds."""
     due = world.core.timeline.millis + int(seconds * 1000)

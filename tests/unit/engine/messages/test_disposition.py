@@ -40,16 +40,6 @@ THERE = "DIRECT=OS:there\\private$\\admin"
 ALL = Acknowledge.FULL_RECEIVE | Acknowledge.FULL_REACH_QUEUE
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def queue(world: World) -> ManagedQueue:
-    return world.queue()
-
-
 def count(queue: ManagedQueue) -> int:
     return queue.messages + len(queue.express)
 

@@ -25,11 +25,6 @@ from openmsmq.types.settings import Settings
 KIB = 1024
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def state(world: World) -> object:
     """All that a refused send must leave as it was."""
     queues = [

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.engine.station import Station
+from tests.unit.engine.messages.expiring import EXPRESS, send
 from tests.unit.engine.world import (
     MANY,
     READER,
     World,
     commit_all,
-    message,
     packets,
 )
 
@@ -20,34 +19,6 @@ from openmsmq.engine.storage.layout import NEVER
 from openmsmq.errors import MessageNotFound, StorageFailed
 from openmsmq.types.lookup import ranges_of
 from openmsmq.types.read import Seek
-
-EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def queue(world: World) -> ManagedQueue:
-    return world.queue()
-
-
-def send(
-    world: World, queue: ManagedQueue, text: str, seconds: int, *, express: bool = False
-) -> None:
-    """Send a message that lives so many seconds from now."""
-    expires = world.core.timeline.now + seconds
-    world.send(queue, message(text, expires=expires, express=express))
-
-
-def receiver(*packets: bytes) -> Station:
-    """One that these have reached."""
-    station = Station()
-    station.world.queue("q", transactional=True)
-    station.take(*packets)
-    return station
 
 
 @EXPRESS

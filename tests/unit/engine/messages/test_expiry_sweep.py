@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.engine.messages.expiring import EXPRESS, receiver, send
 from tests.unit.engine.station import Station, places
 from tests.unit.engine.world import (
     HERE,
@@ -29,27 +30,6 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.lookup import ranges_of
 from openmsmq.types.queues import QueueKind
-
-EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def queue(world: World) -> ManagedQueue:
-    return world.queue()
-
-
-def send(
-    world: World, queue: ManagedQueue, text: str, seconds: int, *, express: bool = False
-) -> None:
-    """Send a message that lives so many seconds from now."""
-    expires = world.core.timeline.now + seconds
-    world.send(queue, message(text, expires=expires, express=express))
-
 
 # To the second
 
@@ -358,14 +338,6 @@ def sender(*lives: int) -> Station:
     ]
     station.world.send_in(station.out, *letters)
     station.dispatcher.resume(station.out)
-    return station
-
-
-def receiver(*packets: bytes) -> Station:
-    """One that these have reached."""
-    station = Station()
-    station.world.queue("q", transactional=True)
-    station.take(*packets)
     return station
 
 

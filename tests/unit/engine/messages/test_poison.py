@@ -15,11 +15,6 @@ from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.types.queues import Poison
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def abort(world: World, queue: ManagedQueue, count: int = 1) -> None:
     """Take messages in a transaction that is aborted."""
     transaction = world.transactions.begin()

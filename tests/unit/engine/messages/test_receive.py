@@ -35,11 +35,6 @@ from openmsmq.types.read import Seek
 "The one who reads in two steps."
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 @pytest.fixture(params=["stored", "express"])
 def queue(world: World, request: pytest.FixtureRequest) -> ManagedQueue:
     """Messages a to e, on disk or in memory."""

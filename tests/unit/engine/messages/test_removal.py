@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.unit.engine.station import Station
+from tests.unit.engine.messages.expiring import EXPRESS, send
 from tests.unit.engine.world import (
     MANY,
     READER,
     World,
-    message,
 )
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.types.lookup import ranges_of
-
-EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def queue(world: World) -> ManagedQueue:
-    return world.queue()
-
-
-def send(
-    world: World, queue: ManagedQueue, text: str, seconds: int, *, express: bool = False
-) -> None:
-    """Send a message that lives so many seconds from now."""
-    expires = world.core.timeline.now + seconds
-    world.send(queue, message(text, expires=expires, express=express))
-
-
-def receiver(*packets: bytes) -> Station:
-    """One that these have reached."""
-    station = Station()
-    station.world.queue("q", transactional=True)
-    station.take(*packets)
-    return station
 
 
 @EXPRESS

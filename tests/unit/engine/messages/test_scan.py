@@ -27,11 +27,6 @@ PARTNER = Holder()
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 def queue(world: World) -> ManagedQueue:
     """Two messages a priority, of both kinds, sent lowest priority first."""
     queue = world.queue()

@@ -10,11 +10,6 @@ from openmsmq.engine.messages import sparse_runs
 from openmsmq.errors import StorageFailed
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def test_a_run_with_few_messages_left_is_taken_apart_after_a_minute(world: World) -> None:
     queue = world.queue()
     fill(world, queue)
