@@ -15,7 +15,8 @@ from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind
 from openmsmq.app_protocol.frames import encode_frame as encode
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.members import Members
-from openmsmq.app_protocol.slices import EndRanges, Slices
+from openmsmq.app_protocol.slices import EndRanges, SendRun, Slices
+from openmsmq.client.payloads import signed_destination
 from openmsmq.errors import ReceiveTimeout, TransactionTimedOut
 from openmsmq.names.direct import DirectName
 from openmsmq.net.wire import Wire
@@ -116,6 +117,9 @@ class Client:
         self._is_greedy = self._chance.random() < 0.2
         "It asks for more than its credit allows."
         self._handles: dict[str, int] = {}
+        self._paths: dict[str, str] = {}
+        "What the manager calls the queues that are open."
+        self._packer = _PACKER
         self._held: dict[tuple[int, int], tuple[str, int]] = {}
         "Messages that were read and not ended: queue and number, by handle and lookup identifier."
         self._works: list[Work] = []
@@ -149,6 +153,8 @@ class Client:
                 )
         elif self._is_welcome:
             self._check_answers()
+            if self.groups is not None and self.groups.random() < 0.5:
+                self._send_run(self.groups)
             self._step()
 
     def end(self) -> None:
@@ -192,7 +198,9 @@ class Client:
 
     def _welcomed(self, frame: Frame | None) -> None:
         if frame is not None:
-            self._requests_max = Welcome.decode(frame.payload).requests - 2
+            welcome = Welcome.decode(frame.payload)
+            self._requests_max = welcome.requests - 2
+            self._packer = Packer(welcome.manager, computer=welcome.name)
             self._framer.limit = FRAME_SIZE_MAX
             self._is_welcome = True
             for name in (*PLAIN, *TRANSACTIONAL):
@@ -252,6 +260,7 @@ class Client:
         def opened(found: dict[str, Any] | None) -> None:
             if found is not None:
                 self._handles[name] = found["handle"]
+                self._paths[name] = found["name"]
 
         self._call(opened, call="open_queue", name=name, access=[access])
 
@@ -317,6 +326,25 @@ class Client:
             work.letters += letters
         send = app.Send(self._handles[name], number, tuple(packets)).encode()
         self._ask(Kind.SEND, send, partial(self._sent, work, letters))
+
+    def _send_run(self, chance: Random) -> None:
+        """Send a group to a queue of its manager in one piece."""
+        if len(self._requests) >= self._requests_max:
+            return
+        queue = chance.choice(PLAIN)
+        name = self.node.name_of(self.node.name, queue)
+        if name not in self._handles:
+            self._open(name, "send")
+            return
+        letters = [
+            Programs.plain(self.letters.letter(self.node, queue, Sort.RECOVERABLE))
+            for _ in range(chance.choice((4, 6, 12)))
+        ]
+        messages = alike(letters, chance)
+        run = self._packer.pack_run(messages, signed_destination(self._paths[name]))
+        assert run is not None, "they are plain"
+        payload = SendRun(self._handles[name], 0, len(messages), run.packets).encode()
+        self._ask(Kind.SEND_RUN, payload, partial(self._sent, None, letters))
 
     def _sent(self, work: Work | None, letters: list[Letter], frame: Frame | None) -> None:
         if work is not None:

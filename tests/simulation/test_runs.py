@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from struct import pack
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ import pytest
 from openmsmq.engine.commit import batch as batches
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.events import Events
-from openmsmq.engine.commit.run_rows import RunRows, may_be_run
-from openmsmq.engine.messages import scan
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.run_rows import NewRun, RunRows, may_be_run
+from openmsmq.engine.messages import scan, send, stamper
+from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.engine.messages.stamper import StampedRun, Stamper
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
@@ -21,6 +25,7 @@ from openmsmq.engine.storage import runs
 from openmsmq.engine.storage.layout import NEVER, index_key
 from openmsmq.engine.storage.runs import Found, MessageRun
 from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.packet.columns import SENT, Columns, numbered_packets
 from tests.simulation.mistakes import Plant, find
 from tests.simulation.world import World, simulate
 
@@ -135,6 +140,74 @@ def sizes_are_taken_for_equal(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageRun, "__init__", wrong)
 
 
+# What comes in one piece
+
+
+def runs_are_answered_too_early(patch: pytest.MonkeyPatch) -> None:
+    """A program hears that its messages are sent before they are on disk."""
+    send_run = Enqueuer.send_run
+
+    def wrong(sender: Enqueuer, queue: ManagedQueue, run: NewRun, *given: Any) -> Future[Any]:
+        send_run(sender, queue, run, *given)
+        answer: Future[Any] = Future()
+        answer.succeed(given[-1])
+        return answer
+
+    patch.setattr(Enqueuer, "send_run", wrong)
+
+
+def the_last_of_a_run_is_left_out(patch: pytest.MonkeyPatch) -> None:
+    """All messages but one are stored."""
+    insert_run = Batch.insert_run
+
+    def wrong(batch: Batch, queue: ManagedQueue, run: NewRun, by: str) -> None:
+        packets, sizes, priority = run
+        end = len(packets) - sizes[-1]
+        insert_run(batch, queue, NewRun(packets[:end], sizes[:-1], priority), by)
+
+    patch.setattr(Batch, "insert_run", wrong)
+
+
+def runs_are_stored_twice(patch: pytest.MonkeyPatch) -> None:
+    """What came in one piece is there two times."""
+    insert_run = Batch.insert_run
+
+    def wrong(batch: Batch, queue: ManagedQueue, run: NewRun, by: str) -> None:
+        insert_run(batch, queue, run, by)
+        insert_run(batch, queue, run, by)
+
+    patch.setattr(Batch, "insert_run", wrong)
+
+
+def priorities_of_runs_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """What came in one piece is read last, whatever its priority."""
+    insert_run = Batch.insert_run
+
+    def wrong(batch: Batch, queue: ManagedQueue, run: NewRun, by: str) -> None:
+        insert_run(batch, queue, run._replace(priority=0), by)
+
+    patch.setattr(Batch, "insert_run", wrong)
+
+
+def a_column_beside_is_written(patch: pytest.MonkeyPatch) -> None:
+    """Identifiers are written over what follows them."""
+
+    def wrong(columns: Columns, first_id: int, sent_time: int) -> None:
+        columns.write(SENT + 4, pack("<II", first_id, first_id))
+
+    patch.setattr(Columns, "number", wrong)
+
+
+def uneven_packets_are_numbered_as_if_they_were_equal(patch: pytest.MonkeyPatch) -> None:
+    """The identifiers of messages of different sizes are written into others."""
+
+    def wrong(packets: bytes, sizes: Sequence[int], **given: int) -> bytes:
+        return numbered_packets(packets, [sizes[0]] * (len(packets) // sizes[0]), **given)
+
+    patch.setattr(stamper, "numbered_packets", wrong)
+    patch.setattr(send, "numbered_packets", wrong)
+
+
 # What is held
 
 
@@ -232,6 +305,11 @@ MISTAKES = (
     counts_leave_slices_out,
     what_must_last_alone_is_a_run,
     sizes_are_taken_for_equal,
+    runs_are_answered_too_early,
+    the_last_of_a_run_is_left_out,
+    runs_are_stored_twice,
+    a_column_beside_is_written,
+    uneven_packets_are_numbered_as_if_they_were_equal,
     slices_hold_nothing,
     spans_are_released_whole,
     more_is_ended_than_was_asked_for,
@@ -253,6 +331,8 @@ def test_there_are_runs_to_make_mistakes_with(monkeypatch: pytest.MonkeyPatch) -
     made: list[int] = []
     cut: list[int] = []
     apart: list[int] = []
+    whole: list[int] = []
+    stamp_run = Stamper.stamp_run
     add, remove_all, explode = RunRows.add, RunRows.remove_all, Batch.explode
 
     def added(rows: RunRows, run: MessageRun) -> None:
@@ -270,11 +350,20 @@ def test_there_are_runs_to_make_mistakes_with(monkeypatch: pytest.MonkeyPatch) -
             apart.append(lookup)
         return explode(batch, queue, lookup, raw)
 
+    def stamped(made: Stamper, packets: bytes, count: int, **given: int) -> StampedRun | None:
+        found = stamp_run(made, packets, count, **given)
+        whole.append(count if found is not None else 0)
+        return found
+
+    monkeypatch.setattr(Stamper, "stamp_run", stamped)
     monkeypatch.setattr(RunRows, "add", added)
     monkeypatch.setattr(RunRows, "remove_all", removed)
     monkeypatch.setattr(Batch, "explode", exploded)
-    for seed in [seed for seed in range(20) if World(seed).groups][:3]:
+    for seed in (4, 8):  # in the second, programs on connections send groups, too
+        assert World(seed).groups
         simulate(seed)
     assert sum(count >= runs.COUNT_MIN for count in made) >= 3
     assert any(cut)
     assert apart
+    assert sum(map(bool, whole)) >= 10, "messages that stay in the piece in which they came"
+    assert all(whole), "groups of programs are such"

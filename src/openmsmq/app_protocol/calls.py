@@ -20,6 +20,8 @@ PROTOCOL: Final = 1
 
 RUNS: Final = "runs"
 "The capability of both sides to deliver and end slices of runs."
+SEND_RUNS: Final = "send-runs"
+"The capability of a server to take messages in one piece."
 PEEKED_RUNS: Final = "peeked-runs"
 "The capability of a client to take slices of runs that it only looks at."
 

@@ -38,6 +38,7 @@ class Kind(IntEnum):
     FETCH = 0x0A
     POST = 0x0B
     END_RANGES = 0x0C
+    SEND_RUN = 0x0D
     WELCOME = 0x81
     ANSWER = 0x82
     SENT = 0x83

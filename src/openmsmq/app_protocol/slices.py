@@ -18,11 +18,44 @@ from openmsmq.types.lookup import Range
 from openmsmq.wire.reader import Reader, decode_whole
 
 _SIZE: Final = Struct("<I").unpack_from
+_SEND: Final = Struct("<IQI")
 _END: Final = Struct("<IQBI")
 _SLICE: Final = Struct("<QIIIHII")
 _RANGE: Final = Struct("<QI")
 _PACKET_SIZE: Final = 8
 "Where a packet says how large it is."
+
+
+@dataclass(frozen=True, slots=True)
+class SendRun:
+    """SEND_RUN: messages for a queue, one after the other."""
+
+    handle: int
+    transaction: int
+    "0: none."
+    count: int
+    packets: bytes
+
+    def parts(self) -> list[bytes]:
+        """The bytes of the payload in parts, for `encode_frame`."""
+        return [_SEND.pack(self.handle, self.transaction, self.count), self.packets]
+
+    def encode(self) -> bytes:
+        """The bytes of the payload."""
+        return b"".join(self.parts())
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Self:
+        """The value of a payload; its packets are not looked into."""
+        return decode_whole(payload, cls._read)
+
+    @classmethod
+    def _read(cls, reader: Reader) -> Self:
+        handle, transaction = reader.u32("handle"), reader.u64("transaction")
+        count = reader.u32("count")
+        if not 0 < count <= reader.remaining // PACKET_SIZE_MIN:
+            reader.fail("count", f"{count} messages do not fit", offset=reader.offset - 4)
+        return cls(handle, transaction, count, reader.take(reader.remaining, "packets"))
 
 
 @dataclass(frozen=True, slots=True)

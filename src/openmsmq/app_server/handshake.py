@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from openmsmq.app_protocol.calls import PEEKED_RUNS, PROTOCOL, RUNS, Hello, Welcome
+from openmsmq.app_protocol.calls import PEEKED_RUNS, PROTOCOL, RUNS, SEND_RUNS, Hello, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_server.context import SessionContext
 
 CAPABILITIES: Final = (
     *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
-    *("owners", RUNS, "reader-runs", "redirect", "peek-back", "reject"),
+    *("owners", RUNS, "reader-runs", "redirect", "peek-back", "reject", SEND_RUNS),
 )
 _CLIENT_SHOWN: Final = 60
 

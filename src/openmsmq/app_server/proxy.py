@@ -56,6 +56,12 @@ class OpenQueue(Protocol):
         """Send messages that a program has packed."""
         ...
 
+    def send_run(
+        self, packets: bytes, count: int, transaction: ManagedTransaction | None = None
+    ) -> Future[Sequence[SentId]]:
+        """The same with packets one after the other."""
+        ...
+
     def peek_parts(
         self, count: int, *, wait: bool, after: int = 0, size_max: int = ...
     ) -> Future[Parts]:

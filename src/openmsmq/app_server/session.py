@@ -17,6 +17,7 @@ from openmsmq.app_protocol.frames import (
     Kind,
 )
 from openmsmq.app_protocol.payloads import Post, Posted, PostedMessage, Send, Sent
+from openmsmq.app_protocol.slices import SendRun
 from openmsmq.app_server.context import Server, SessionContext
 from openmsmq.app_server.handshake import Handshake
 from openmsmq.app_server.reads import Reads
@@ -24,6 +25,7 @@ from openmsmq.app_server.streams import DeliveryStreams
 from openmsmq.app_server.subscriptions import SubscriptionReaders
 from openmsmq.app_server.units import DecidedUnits
 from openmsmq.app_server.wire import ProgramWire
+from openmsmq.engine.commit.future import Future
 from openmsmq.errors import (
     Malformed,
     MQError,
@@ -64,6 +66,7 @@ class AppSession(SessionContext):
         self._handlers: dict[Kind, Callable[[Frame], None]] = {
             Kind.CALL: self._call,
             Kind.SEND: self._send,
+            Kind.SEND_RUN: self._send_run,
             Kind.POST: self._post,
             Kind.READ: self._reads.read,
             Kind.END: self._reads.end,
@@ -209,17 +212,21 @@ class AppSession(SessionContext):
         send = Send.decode(frame.payload)
         opened = self.handle(send.handle)
         transaction = self.transaction(send.transaction)
-        number = frame.id
+        self._begin_send(frame.id, lambda: opened.send_packets(send.packets, transaction))
 
+    def _send_run(self, frame: Frame) -> None:
+        send = SendRun.decode(frame.payload)
+        opened = self.handle(send.handle)
+        transaction = self.transaction(send.transaction)
+        packets, count = send.packets, send.count
+        self._begin_send(frame.id, lambda: opened.send_run(packets, count, transaction))
+
+    def _begin_send(self, number: int, make: Callable[[], Future[Sequence[SentId]]]) -> None:
         def sent(ids: Sequence[SentId]) -> None:
             assert isinstance(ids, MessageIds), "they count up"
             self.answer(number, Kind.SENT, Sent(ids.first, len(ids)).encode())
 
-        self.begin(
-            number,
-            lambda: opened.send_packets(send.packets, transaction),
-            sent,
-        )
+        self.begin(number, make, sent)
 
     def _post(self, frame: Frame) -> None:
         post = Post.decode(frame.payload)

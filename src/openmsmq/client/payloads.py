@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.app_protocol import payloads as app
-from openmsmq.app_protocol.calls import RUNS, Welcome
+from openmsmq.app_protocol.calls import RUNS, SEND_RUNS, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, Slices
@@ -28,6 +29,8 @@ from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.types.pack import Packer
+from openmsmq.types.packed_run import COUNT_MIN
 from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
@@ -115,6 +118,7 @@ def read_payload(
     ).encode()
 
 
+@lru_cache(maxsize=1024)
 def signed_destination(name: str) -> FormatName:
     """The name of an open queue, as its manager writes it into messages: it is signed."""
     found = parse_name(name)
@@ -129,6 +133,18 @@ def as_signed(messages: list[Message], *, transactional: bool) -> list[Message]:
         replace(message, priority=0, recoverable=True) if message.signer is not None else message
         for message in messages
     ]
+
+
+def run_of(
+    packer: Packer, welcome: Welcome, queue: str, messages: Sequence[Message]
+) -> bytes | None:
+    """Plain messages to an open queue in one piece; None if they have to go one by one."""
+    if SEND_RUNS not in welcome.capabilities or len(messages) < COUNT_MIN:
+        return None
+    run = packer.pack_run(messages, signed_destination(queue))
+    if run is None or len(run.packets) > welcome.max_frame - _FRAME:
+        return None
+    return run.packets
 
 
 def id_room(delivery: DeliveryOptions) -> int:

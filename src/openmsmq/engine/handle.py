@@ -122,6 +122,14 @@ class QueueHandle(Holder):
             self.queue, packets, transaction, delivery, self.owner
         )
 
+    def send_run(
+        self, packets: bytes, count: int, transaction: ManagedTransaction | None = None
+    ) -> Future[Sequence[SentId]]:
+        """The same with packets one after the other."""
+        if not self._can_send or self._permissions is not self.queue.properties.permissions:
+            self._require(Access.SEND)
+        return self._parts.sender.send_run(self.queue, packets, count, transaction, self.owner)
+
     # Reading
 
     def peek(

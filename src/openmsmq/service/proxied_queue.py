@@ -25,6 +25,7 @@ from openmsmq.errors import (
     UnsupportedOperation,
 )
 from openmsmq.limits import U32_MAX
+from openmsmq.packet.columns import split_packets
 from openmsmq.rpc.limits import RESPONSE_STUB_MAX
 from openmsmq.service.limits import PROXIED_BATCH_MAX
 from openmsmq.types.access import Access, Mode
@@ -116,6 +117,12 @@ class ProxiedQueue:
             self.mode.require(Access.SEND, self.name)
         assert self._sender is not None
         return self._sender.send_packets(packets, transaction, delivery)
+
+    def send_run(
+        self, packets: bytes, count: int, transaction: ManagedTransaction | None = None
+    ) -> Future[Sequence[SentId]]:
+        """The same with packets one after the other."""
+        return self.send_packets(split_packets(packets, count), transaction)
 
     # Reading
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
@@ -22,6 +22,7 @@ from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import INFINITE, EncryptionAlgorithm, PrivacyLevel
 from openmsmq.types.message import Message
+from openmsmq.types.packed_run import PackedRun, are_plain, pack_run
 
 IN_TRANSACTION: Final = OptionalHeaders(transaction=TransactionHeader())
 "Room for the place in a sequence, which is known only when the transaction commits."
@@ -123,6 +124,17 @@ class Packer:
             letters = message.dead_letter_queue
             add(packet if letters is None else packet + _letters(str(letters), self._computer))
         return packets
+
+    def pack_run(self, messages: Sequence[Message], destination: FormatName) -> PackedRun | None:
+        """Many plain messages outside transactions in one piece, to be numbered when they are sent.
+
+        None if they are few, not plain, or if one of them does not fit into a packet.
+        """
+        if not are_plain(messages):
+            return None
+        first = messages[0]
+        names = (str(name or "") for name in (first.admin_queue, first.response_queue))
+        return pack_run(self._builder(str(destination), NO_GUID, *names), messages)
 
 
 @lru_cache(maxsize=BUILDERS_MAX)

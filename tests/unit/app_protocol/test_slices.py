@@ -9,7 +9,7 @@ from tests.samples import MESSAGES
 from tests.unit.app_protocol.test_payloads import refusal
 
 from openmsmq.app_protocol.payloads import Action
-from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, Slices
+from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, SendRun, Slices
 from openmsmq.errors import Malformed
 
 PLAIN, TRACED = MESSAGES["plain"].encode(), MESSAGES["debug"].encode()
@@ -56,6 +56,18 @@ def test_packets_that_do_not_fill_their_slice_are_refused(wrong: QueuedSlice) ->
 def test_a_slice_says_how_many_it_can_have(messages: int) -> None:
     payload = Slices((SLICE._replace(packets=bytes(250), messages=messages),)).encode()
     assert refusal(Slices.decode, payload)[0] == "slices[0].count"
+
+
+def test_packets_are_sent_in_one_piece() -> None:
+    send = SendRun(1, 2, 2, PLAIN + TRACED)
+    assert send.encode() == pack("<IQI", 1, 2, 2) + PLAIN + TRACED
+    assert SendRun.decode(send.encode()) == send
+
+
+@pytest.mark.parametrize("count", [0, 100, (1 << 32) - 1])
+def test_more_packets_than_fit_are_refused(count: int) -> None:
+    payload = pack("<IQI", 1, 2, count) + PLAIN + TRACED
+    assert refusal(SendRun.decode, payload)[0] == "count"
 
 
 def test_ranges_are_ended() -> None:

@@ -24,8 +24,11 @@ from tests.unit.app_server.programs import (
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import FRAME_SIZE_FIRST, Kind
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
+from openmsmq.app_protocol.slices import SendRun
 from openmsmq.app_server import context as module
 from openmsmq.app_server.session import READ_AHEAD, AppSession
+from openmsmq.client.payloads import signed_destination
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
     AccessDenied,
     IllegalPropertyValue,
@@ -41,6 +44,8 @@ from openmsmq.errors import (
 )
 from openmsmq.net.connection import WRITE_BUFFER
 from openmsmq.packet.view import PacketView
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
 
 
@@ -73,7 +78,7 @@ async def test_the_welcome_says_what_a_program_needs_to_know(house: House) -> No
         "role": "admin",
         "capabilities": [
             *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
-            *("owners", "runs", "reader-runs", "redirect", "peek-back"),
+            *("owners", "runs", "reader-runs", "redirect", "peek-back", "send-runs"),
         ],
     }
 
@@ -243,6 +248,7 @@ def scrambled(dice: random.Random) -> bytes:
             (Kind.READ, app.ReadRequest(1, mode=0, seek=dice.randrange(7), timeout=0).encode()),
             (Kind.END, app.End(1, 0, dice.randrange(2), (1, 2)).encode()),
             (Kind.SEND, app.Send(1, 0, (packet("a"), packet("b"))).encode()),
+            (Kind.SEND_RUN, SendRun(1, 0, 5, packet("a") * 5).encode()),
             (Kind.POST, app.Post(1, 0, 0, 5, (packet("a"),), ("x",)).encode()),
             (Kind.SUBSCRIBE, app.Subscribe(1, 5).encode()),
             (Kind.CREDIT, app.Credit(dice.randrange(9), 5).encode()),
@@ -367,6 +373,27 @@ async def test_messages_get_ids_that_count_up(house: House) -> None:
         f"{house.local.identity}\\{first.first_id + at}" for at in range(3)
     ]
     assert bodies(found) == ["a", "b", "c"]
+
+
+@served()
+async def test_messages_may_come_in_one_piece(house: House) -> None:
+    program = await house.program()
+    handle = await program.create()
+    first = await program.send(handle, "a")
+    packer = Packer(house.local.identity, computer="HOST")
+    group = [Message(f"{n}".encode()) for n in range(5)]
+    run = packer.pack_run(group, signed_destination(".\\private$\\orders"))
+    assert run is not None
+    number = program.tell(Kind.SEND_RUN, SendRun(handle, 0, 5, run.packets).encode())
+    answer = await program.answer(number)
+    assert app.Sent.decode(answer.payload) == app.Sent(first.first_id + 1, 5)
+    found = await program.read(handle, count=9, mode=app.PEEK)
+    assert bodies(found) == ["a", "0", "1", "2", "3", "4"]
+    assert len(house.store.committed.tables[Table.RUNS]) == 1
+    number = program.tell(Kind.SEND_RUN, SendRun(handle, 0, 4, packet("x") * 4).encode())
+    assert (await program.answer(number)).kind is Kind.SENT, "with any destination"
+    program.tell(Kind.SEND_RUN, SendRun(handle, 0, 4, packet("x") * 5).encode())
+    assert (await program.closing()).startswith("malformed: ")
 
 
 @served()

@@ -17,7 +17,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.limits import REDIRECT_MAX
 from openmsmq.app_protocol.members import Members
-from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.app_protocol.slices import QueuedSlice, SendRun
 from openmsmq.client import payloads as remote
 from openmsmq.client._sync.channel import Channel
 from openmsmq.client._sync.remote_calls import RemoteCalls
@@ -280,6 +280,12 @@ class Remote(RemoteCalls):
     ) -> Sequence[SentId]:
         number, transaction = self._number(channel, handle), _number_of(work)
         assert self._packer is not None
+        if work is None and delivery is None:
+            run = remote.run_of(self._packer, channel.welcome, handle.name, messages)
+            if run is not None:
+                parts = SendRun(number, 0, len(messages), run).parts()
+                frame = channel.request(Kind.SEND_RUN, *parts, wait=SLOW)
+                return remote.sent(channel.welcome.manager, frame)
         destination: FormatName = remote.ANYWHERE
         if any(message.signer is not None for message in messages):
             destination = remote.signed_destination(handle.name)

@@ -17,7 +17,7 @@ from openmsmq.engine.commit.events import Events
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.packet_rows import PacketRows
 from openmsmq.engine.commit.queue_counts import QueueCounts
-from openmsmq.engine.commit.run_rows import RunRows, keeps_runs, may_be_run
+from openmsmq.engine.commit.run_rows import NewRun, RunRows, keeps_runs, may_be_run
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
@@ -103,7 +103,6 @@ class Batch(PacketRows):
         "now",
         "runs",
         "total",
-        "write_queue_number",
     )
 
     def __init__(
@@ -144,7 +143,6 @@ class Batch(PacketRows):
         self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
         self._counts = counts = QueueCounts(writer, numbers)
         self._count, self.total = counts.change, counts.total
-        self.write_queue_number = counts.write_queue_number
 
     # Messages
 
@@ -169,24 +167,49 @@ class Batch(PacketRows):
                 end = at + (count or 1)
                 if count:
                     common = Record(0, 0, self.now, expires, flags=flags)
-                    lookups += self._insert_run(queue, packets[at:end], priority, common, by)
+                    blob = b"".join(packets[at:end])
+                    lookups += self._insert_run(queue, blob, sizes[at:end], priority, common, by)
                 else:
                     lookups += self._insert_rows(queue, alike[at:end], by)
                 at = end
         return lookups
 
+    def insert_run(self, queue: ManagedQueue, run: NewRun, by: str) -> None:
+        """The same for messages that came in one piece."""
+        packets, sizes, priority = run
+        if not keeps_runs(queue, len(sizes)):
+            alike = [NewMessage(one, priority, NEVER, False) for one in run.split()]
+            self._insert_rows(queue, alike, by)
+            return
+        common, at, start = Record(0, 0, self.now, NEVER), 0, 0
+        for count in sizes_of_runs(sizes):
+            part = sizes[at : at + (count or 1)]
+            end = start + sum(part)
+            if count:
+                self._insert_run(queue, packets[start:end], part, priority, common, by)
+            else:
+                alone = NewMessage(packets[start:end], priority, NEVER, False)
+                self._insert_rows(queue, [alone], by)
+            at, start = at + len(part), end
+
     def _insert_run(
-        self, queue: ManagedQueue, packets: list[bytes], priority: int, common: Record, by: str
+        self,
+        queue: ManagedQueue,
+        blob: bytes,
+        sizes: Sequence[int],
+        priority: int,
+        common: Record,
+        by: str,
     ) -> range:
         """Store messages as one run; `common` is what their records share."""
-        count, blob = len(packets), b"".join(packets)
+        count = len(sizes)
         first = PRIORITY_MAX - priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
         record = common._replace(packet_number=self.store_packet(blob), size=len(blob))
-        self.runs.add(MessageRun(queue.number, first, record, list(map(len, packets))))
+        self.runs.add(MessageRun(queue.number, first, record, sizes))
         lookups = range(first, first + count)
         self._count(queue, count, len(blob))
         self.inserted[queue] += lookups
-        self._events.note_run(Event.ARRIVED, queue, first, count, packets[0], by)
+        self._events.note_run(Event.ARRIVED, queue, first, count, blob[: sizes[0]], by)
         self._counted[Event.ARRIVED.word] += count
         self.total(queue, Total.ARRIVED, count)
         return lookups
@@ -461,6 +484,10 @@ class Batch(PacketRows):
         """Keep the properties of a queue."""
         self._properties[queue] = properties
         self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
+
+    def write_queue_number(self) -> None:
+        """No number is given again, so that what was sent to one queue never ends in another."""
+        self._counts.write_queue_number()
 
     def size_of(self, queue: ManagedQueue) -> int:
         """The bytes in a queue, with what this commit has put in and taken out."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Final
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage import runs
@@ -48,6 +49,22 @@ def may_be_run(packets: Sequence[bytes], expires: int, flags: int) -> bool:
     return ids == b"".join([packet[_MESSAGE_ID] for packet in packets]) and all(
         [packet.startswith(source, _SOURCE.start) for packet in packets]
     )
+
+
+class NewRun(NamedTuple):
+    """Plain messages ready to be put in a queue, one after the other.
+
+    They are recoverable, live for ever, nothing is owed for them, and their identifiers count up.
+    """
+
+    packets: bytes
+    sizes: Sequence[int]
+    priority: int
+
+    def split(self) -> list[bytes]:
+        """The packets."""
+        ends = [0, *accumulate(self.sizes)]
+        return [self.packets[start:end] for start, end in pairwise(ends)]
 
 
 class RunRows:

@@ -9,6 +9,7 @@ from typing import Any
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.gather import Gathering
+from openmsmq.engine.commit.run_rows import NewRun
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import find_duplicate
 from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX, MULTICAST_SIZE_MAX
@@ -99,6 +100,35 @@ class Enqueuer:
             core.after_inserts(queue, committed)
         return pending
 
+    def send_run(
+        self, queue: ManagedQueue, run: NewRun, caller: Caller, result: object
+    ) -> Future[Any]:
+        """The same for plain messages in one piece, to a queue here and outside transactions.
+
+        `check_run` has allowed it.
+        """
+        pending: Future[Any] = Future()
+        core, by, size = self._core, caller.name, len(run.packets)
+        core.reserve(queue, size)
+
+        def apply(batch: Batch) -> None:
+            if not queue.deleted:
+                batch.insert_run(queue, run, by)
+
+        def committed() -> None:
+            core.reserve(queue, -size)
+            if queue.deleted:
+                pending.fail(QueueNotAvailable(queue.name))
+            else:
+                pending.succeed(result)
+
+        def failed(error: BaseException) -> None:
+            core.reserve(queue, -size)
+            pending.fail(error)
+
+        core.submit(apply, committed, failed, grows=True)
+        return pending
+
     def post(
         self,
         queue: ManagedQueue,
@@ -173,7 +203,19 @@ class Enqueuer:
             raise TransactionUsage(f"{queue.name} is {kind}")
         if queue.transfer is not None and queue.transfer.is_multicast:
             _check_multicast(queue, messages, in_transaction=in_transaction)
-        size = _size(messages)
+        express = _size([message for message in messages if message.express])
+        self._check_room(queue, _size(messages), express)
+
+    def check_run(self, queue: ManagedQueue, size: int) -> None:
+        """The same for plain messages of so many bytes, to a queue here."""
+        if queue.deleted:
+            raise QueueNotAvailable(queue.name)
+        if queue.properties.transactional:
+            raise TransactionUsage(f"{queue.name} is transactional")
+        self._check_room(queue, size, 0)
+
+    def _check_room(self, queue: ManagedQueue, size: int, express: int) -> None:
+        """Refuse what there is no room for: so many bytes, some of them express."""
         core = self._core
         machine = core.settings.quota
         if not within_quota(machine, core.total_size, size):
@@ -185,7 +227,6 @@ class Enqueuer:
             raise QueueQuotaExceeded(
                 f"sending {size} bytes would exceed the quota of {queue.name}, {quota} KiB"
             )
-        express = _size([message for message in messages if message.express])
         if express and core.express_size + express > EXPRESS_SIZE_MAX:
             raise InsufficientResources("express messages take all the memory they may")
         core.watch_resources()

@@ -11,12 +11,13 @@ from uuid import UUID
 from openmsmq.clock import Clock
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.run_rows import NewRun, keeps_runs
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import dedup_key
 from openmsmq.engine.messages.enqueue import Enqueuer
 from openmsmq.engine.messages.stamp import Destination
-from openmsmq.engine.messages.stamper import Stamped, Stamper
+from openmsmq.engine.messages.stamper import DeliveryFields, Stamped, Stamper
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.engine.transactions.transaction import ManagedTransaction
@@ -27,6 +28,7 @@ from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import MultipleName, parse_format_name
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.columns import numbered_packets, split_packets
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.trailer import letter_path
 from openmsmq.packet.headers.transaction import TransactionHeader
@@ -66,6 +68,11 @@ class Sender:
 
         (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
         """
+        if delivery is None and _takes_runs(queue, len(messages), transaction):
+            run = self._packer.pack_run(messages, self._name_of(queue))
+            first_id = self._core.numbers.message_id + 1 & U32_MAX
+            if run is not None and first_id + len(messages) <= U32_MAX:
+                return self._send_run(queue, run.packets, run.sizes, run.priority, caller)
         headers = _headers(queue.name) if queue.members else NO_HEADERS
 
         def pack(target: ManagedQueue, first_id: int) -> list[NewMessage]:
@@ -99,6 +106,52 @@ class Sender:
             return self._new(target, stamped, transactional=transactional)
 
         return self._send(queue, len(packets), stamp, transaction, delivery, caller)
+
+    def send_run(
+        self,
+        queue: ManagedQueue,
+        packets: bytes,
+        count: int,
+        transaction: ManagedTransaction | None,
+        caller: Caller = INTERNAL,
+    ) -> Future[Sequence[SentId]]:
+        """The same with packets one after the other, which stay as they are if they are plain."""
+        core = self._core
+        if _takes_runs(queue, count, transaction):
+            stamper = _stamper(core.identity, self._name_of(queue), NO_HEADERS, INFINITE)
+            stamped = stamper.stamp_run(
+                packets,
+                count,
+                first_id=core.numbers.message_id + 1,
+                sent_time=core.timeline.wall,
+            )
+            if stamped is not None and _is_plain(stamped.way):
+                run = NewRun(stamped.packets, stamped.sizes, stamped.way.priority)
+                return self._send_numbered(queue, run, caller)
+        return self.send_packets(queue, split_packets(packets, count), transaction, None, caller)
+
+    def _send_run(
+        self,
+        queue: ManagedQueue,
+        packets: bytes,
+        sizes: Sequence[int],
+        priority: int,
+        caller: Caller,
+    ) -> Future[Sequence[SentId]]:
+        """Send messages that this manager has packed."""
+        first_id = self._core.numbers.message_id + 1 & U32_MAX
+        now = int(self._clock.now())
+        packets = numbered_packets(packets, sizes, first_id=first_id, sent_time=now)
+        return self._send_numbered(queue, NewRun(packets, sizes, priority), caller)
+
+    def _send_numbered(
+        self, queue: ManagedQueue, run: NewRun, caller: Caller
+    ) -> Future[Sequence[SentId]]:
+        core, count = self._core, len(run.sizes)
+        self._enqueuer.check_run(queue, len(run.packets))
+        ids = MessageIds(core.identity, core.numbers.message_id + 1, count)
+        core.take_message_ids(count)
+        return self._enqueuer.send_run(queue, run, caller, ids)
 
     def _send(
         self,
@@ -257,6 +310,21 @@ class Sender:
 def _is_transactional(transaction: ManagedTransaction | None, queue: ManagedQueue) -> bool:
     """Whether messages to a queue say that they were sent in a transaction."""
     return transaction is not None and not transaction.is_plain_to(queue)
+
+
+def _takes_runs(queue: ManagedQueue, count: int, transaction: ManagedTransaction | None) -> bool:
+    """Whether so many messages to a queue may be stored as they come."""
+    return transaction is None and not queue.members and keeps_runs(queue, count)
+
+
+def _is_plain(way: DeliveryFields) -> bool:
+    """Whether nothing is owed for messages that go this way, and they live for ever on disk."""
+    return (
+        bool(way.flags & UserFlags.DM)
+        and not way.flags & _JOURNALING
+        and way.time_to_be_received == INFINITE
+        and not (way.acknowledge or way.letters or way.is_private)
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -25,12 +25,13 @@ from openmsmq.engine.messages.stamp import (
 )
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.columns import SIZE, Columns, numbered_packets
 from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names
+from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names, u32
 from openmsmq.properties.message import INFINITE, PRIORITY_MAX, PrivacyLevel
 from openmsmq.wire.text import NULL_UNIT
 
@@ -40,6 +41,7 @@ _TAKEN: Final = Struct("<HHIII32xI").unpack_from
 "Of the same: version, flags, signature, size, TimeToReachQueue and TimeToBeReceived."
 _PROPERTIES: Final = Struct("<BBH28xIII8xI").unpack_from
 "Of a MessagePropertiesHeader: flags, label, class, body, its room, privacy and extension."
+_REACH: Final = BaseHeader.offset_of("TimeToReachQueue")
 _SOURCE: Final = USER + UserHeaderStart.offset_of("SourceQueueManager")
 _RECEIVE: Final = USER + UserHeaderStart.offset_of("TimeToBeReceived")
 _SENT: Final = USER + UserHeaderStart.offset_of("SentTime")
@@ -68,6 +70,14 @@ class Stamped(NamedTuple):
 
     way: DeliveryFields
     packets: list[bytes]
+
+
+class StampedRun(NamedTuple):
+    """The same one after the other."""
+
+    way: DeliveryFields
+    packets: bytes
+    sizes: list[int]
 
 
 class _Front(NamedTuple):
@@ -183,6 +193,30 @@ class Stamper:
             size = len(packet)
         return found
 
+    def stamp_run(
+        self, packets: bytes, count: int, *, first_id: int, sent_time: int
+    ) -> StampedRun | None:
+        """The same for packets one after the other, which stay so.
+
+        None if they do not all go the same way, are not plain, or do not have the destination yet,
+        which also makes them as large as they stay.
+        """
+        size = u32(packets, SIZE)[0] if len(packets) >= NAMES else 0
+        first_id &= U32_MAX
+        if not size or not count or first_id + count > U32_MAX:
+            return None
+        first = packets[:size]
+        stamped, way = self._stamp(first, first_id, sent_time)
+        offset = FLAGS + len(self._front.written)
+        is_plain = not self._front.flags & UserFlags.SH and _plain(first, offset) is not None
+        if not is_plain or len(stamped) != size or stamped[FLAGS:] != first[FLAGS:]:
+            return None
+        if size * count == len(packets):
+            found = _stamp_columns(packets, count, stamped, offset, first_id, sent_time)
+            if found is not None:
+                return StampedRun(way, found, [size] * count)
+        return _stamp_uneven(packets, count, stamped, offset, first_id, sent_time, way)
+
     def _stamp(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, DeliveryFields]:
         """One message."""
         written, flags, names = self._front
@@ -278,6 +312,73 @@ class Stamper:
             letters,
             view.privacy_level != PrivacyLevel.NONE,
         )
+
+
+def _stamp_columns(
+    packets: bytes, count: int, stamped: bytes, offset: int, first_id: int, sent_time: int
+) -> bytes | None:
+    """Packets of one size, given the first as stamped; None if others are not like it.
+
+    They may differ in identifier, body type, application tag, label, extension and body.
+    """
+    columns = Columns(packets, count)
+    label = stamped[offset + 1]
+    is_alike = (
+        columns.equal(0, stamped[:_REACH])
+        and columns.equal(_REACH, packets[_REACH:_SOURCE])
+        and columns.equal(_RECEIVE, stamped[_RECEIVE:_SENT])
+        and columns.equal(FLAGS, stamped[FLAGS : offset + _CORRELATION])
+        and columns.equal(offset + SIZES, stamped[offset + SIZES : offset + LABEL])
+        and (not label or columns.zero(offset + LABEL + 2 * label - 2))
+    )
+    if not is_alike:
+        return None
+    if not columns.equal(_REACH, stamped[_REACH:_RECEIVE]):
+        columns.write(_REACH, stamped[_REACH:_RECEIVE])
+    columns.number(first_id, sent_time)
+    return columns.packets()
+
+
+def _stamp_uneven(
+    packets: bytes,
+    count: int,
+    stamped: bytes,
+    offset: int,
+    first_id: int,
+    sent_time: int,
+    way: DeliveryFields,
+) -> StampedRun | None:
+    """The same for packets of different sizes, whose senders know from where they are sent."""
+    start, middle, front = stamped[:SIZE], stamped[_REACH:_SENT], stamped[FLAGS:offset]
+    acknowledge, whole = stamped[offset], len(packets)
+    begins, read_size, read = packets.startswith, u32, _PROPERTIES
+    sizes: list[int] = []
+    at = 0
+    for _ in range(count):
+        if at + offset + LABEL > whole:
+            return None
+        size = read_size(packets, at + SIZE)[0]
+        flags, label, code, body, room, privacy, extension = read(packets, at + offset)
+        label_end = at + offset + LABEL + 2 * label
+        if not (
+            begins(start, at)
+            and begins(middle, at + _REACH)
+            and begins(front, at + FLAGS)
+            and (label_end - at + extension + room + 3) & ~3 == size <= limits.PACKET_SIZE_MAX
+            and body == room
+            and flags == acknowledge
+            and label <= limits.LABEL_UNITS_MAX
+            and (not label or begins(NULL_UNIT, label_end - 2))
+            and not code
+            and not privacy
+        ):
+            return None
+        sizes.append(size)
+        at += size
+    if at != whole:
+        return None
+    found = numbered_packets(packets, sizes, first_id=first_id, sent_time=sent_time)
+    return StampedRun(way, found, sizes)
 
 
 def _plain(packet: bytes, offset: int) -> tuple[int, ...] | None:

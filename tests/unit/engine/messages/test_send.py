@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
-from tests.unit.engine.world import NOW, OWNER
+from tests.unit.engine.world import NOW, OWNER, commit
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, split_due_key
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
     IllegalPropertyValue,
     MachineQuotaExceeded,
+    Malformed,
     QueueNotAvailable,
     QueueQuotaExceeded,
+    StorageError,
     TransactionUsage,
 )
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge
+from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
@@ -322,3 +327,127 @@ def test_a_wrong_message_uses_up_no_id(manager: Manager) -> None:
     queue = manager.create("q", transactional=True)
     with pytest.raises(TransactionUsage):
         handles.send(manager.local, queue, [Message("x")], None, DeliveryOptions(dedup_ids=("1",)))
+
+
+# In one piece
+
+GROUP = [Message(bytes([n]) * 9, label="order", priority=4) for n in range(6)]
+
+
+def in_one_piece(manager: Manager, queue: str, messages: list[Message]) -> bytes:
+    """Messages as a program packs them that knows its manager."""
+    packer = Packer(manager.local.identity, computer="here")
+    run = packer.pack_run(messages, parse_format_name(f"DIRECT=OS:.\\private$\\{queue}"))
+    assert run is not None
+    return run.packets
+
+
+def runs(manager: Manager) -> int:
+    return len(manager.store.committed.tables[Table.RUNS])
+
+
+@pytest.mark.parametrize("is_packed", [False, True], ids=["messages", "packets"])
+def test_many_messages_stay_in_one_piece(manager: Manager, is_packed: bool) -> None:
+    queue = manager.create("q")
+    opened = manager.local.open_queue("q", Mode())
+    if is_packed:
+        ids = manager.done(opened.send_run(in_one_piece(manager, "q", GROUP), len(GROUP)))
+    else:
+        ids = manager.done(opened.send(GROUP))
+    assert runs(manager) == 1
+    found = manager.peek(queue)
+    assert [message.body for message in found] == [message.body for message in GROUP]
+    assert [message.id for message in found] == list(ids)
+    assert {message.priority for message in found} == {4}
+    assert {int(message.sent_time.timestamp()) for message in found} == {NOW}
+    assert manager.send(queue, Message("next")) == [
+        f"{manager.local.identity}\\{int(ids[-1].rpartition(chr(92))[2]) + 1}"
+    ]
+
+
+def test_packets_that_are_not_plain_are_sent_one_by_one(manager: Manager) -> None:
+    queue = manager.create("q")
+    packer = Packer(manager.local.identity, computer="here")
+    special = [*GROUP, Message(b"urgent", priority=7)]
+    name = parse_format_name("DIRECT=OS:.\\private$\\q")
+    packets = b"".join(packer.pack_many(special, name, first_id=0, sent_time=0))
+    opened = manager.local.open_queue("q", Mode())
+    manager.done(opened.send_run(packets, len(special)))
+    assert manager.bodies(queue) == [b"urgent", *(message.body for message in GROUP)]
+    with pytest.raises(Malformed):
+        opened.send_run(packets, len(special) + 1)
+
+
+def test_in_a_transaction_packets_are_sent_one_by_one(manager: Manager) -> None:
+    queue = manager.create("q", transactional=True)
+    opened = manager.local.open_queue("q", Mode())
+    packets = in_one_piece(manager, "q", GROUP)
+    with pytest.raises(TransactionUsage):
+        opened.send_run(packets, len(GROUP))
+    transaction = manager.local.begin()
+    manager.done(opened.send_run(packets, len(GROUP), transaction))
+    assert manager.bodies(queue) == []
+    manager.done(manager.local.commit(transaction))
+    assert manager.bodies(queue) == [message.body for message in GROUP]
+
+
+def test_a_piece_is_held_to_quotas_and_leaves_no_trace_when_it_is_refused(manager: Manager) -> None:
+    manager.create("q", quota=1)
+    opened = manager.local.open_queue("q", Mode())
+    before = manager.local.numbers.message_id
+    with pytest.raises(QueueQuotaExceeded):
+        opened.send([Message(b"x" * 300)] * 5)
+    assert manager.local.numbers.message_id == before
+    manager.done(manager.local.configure(quota=1))
+    with pytest.raises(MachineQuotaExceeded):
+        opened.send([Message(b"x" * 300)] * 5)
+    assert opened.queue.total_size == 0
+
+
+def test_a_piece_that_comes_when_its_queue_has_got_a_journal_has_rows(manager: Manager) -> None:
+    queue = manager.create("q")
+    opened = manager.local.open_queue("q", Mode())
+    pending = opened.send(GROUP)
+    queue.properties = replace(queue.properties, journal=True)
+    manager.done(pending)
+    assert runs(manager) == 0
+    assert manager.bodies(queue) == [message.body for message in GROUP]
+
+
+def test_a_piece_for_a_queue_that_is_deleted_meanwhile_fails(manager: Manager) -> None:
+    manager.create("q")
+    pending = manager.local.open_queue("q", Mode()).send(GROUP)
+    manager.done(manager.local.delete_queue("q"))
+    assert isinstance(pending.error, QueueNotAvailable)
+    other = manager.create("other")
+    opened = manager.local.open_queue("other", Mode())
+    other.deleted = True
+    with pytest.raises(QueueNotAvailable):
+        opened.send(GROUP)
+
+
+def test_a_piece_that_the_disk_refuses_gives_its_room_back(manager: Manager) -> None:
+    queue = manager.create("q")
+    pending = manager.local.open_queue("q", Mode()).send(GROUP)
+    assert queue.reserved
+    commit(manager.local, StorageError("no"))
+    assert pending.error is not None
+    assert queue.reserved == 0
+    assert manager.bodies(queue) == []
+
+
+def test_large_pieces_are_several_runs(manager: Manager) -> None:
+    queue = manager.create("q")
+    sizes = [30_000] * 60 + [900_000] * 2 + [10] * 5
+    sent = [Message(bytes([n]) * size) for n, size in enumerate(sizes)]
+    manager.done(manager.local.open_queue("q", Mode()).send(sent))
+    assert runs(manager) > 1
+    assert manager.bodies(queue) == [message.body for message in sent]
+
+
+def test_identifiers_that_begin_anew_are_given_one_by_one(manager: Manager) -> None:
+    queue = manager.create("q")
+    manager.local.numbers.message_id = manager.local.numbers.message_id_end = (1 << 32) - 4
+    ids = manager.done(manager.local.open_queue("q", Mode()).send(GROUP))
+    assert [message.id for message in manager.peek(queue)] == list(ids)
+    assert runs(manager) == 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from struct import pack
+from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.samples import (
     DIRECT,
     MESSAGES,
@@ -18,12 +21,15 @@ from tests.samples import (
     patch,
     user_message,
 )
+from tests.signers import signer
 
 from openmsmq.engine.messages.stamp import Destination
-from openmsmq.engine.messages.stamper import Stamper
+from openmsmq.engine.messages.stamper import Stamped, Stamper
 from openmsmq.errors import Malformed, MessageTooLarge
 from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.names.direct import DirectName
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.columns import split_packets
 from openmsmq.packet.headers.trailer import (
     ExtendedAddressHeader,
     SubqueueHeader,
@@ -231,3 +237,117 @@ def test_a_dead_letter_queue_of_its_own_stays_behind_the_packet() -> None:
 def test_nothing_else_may_follow_a_packet(trailer: bytes) -> None:
     with pytest.raises(Malformed):
         stamper(NO_HEADERS).stamp([PLAIN + trailer], first_id=1, sent_time=SENT)
+
+
+# In one piece
+
+RUN = [Message(bytes([n]) * 20, label="same", app_specific=n) for n in range(6)]
+UNEVEN = [Message(bytes([n]) * n, label="x" * (n % 3), app_specific=n) for n in range(6)]
+HERE = DirectName.from_wire("OS:here\\private$\\orders")
+THERE = DirectName.from_wire("OS:.\\private$\\orders")
+
+
+def of_program(messages: list[Message], source: UUID = SOURCE) -> bytes:
+    """The packets of a program that knows its manager, one after the other."""
+    run = Packer(source, computer="here").pack_run(messages, THERE)
+    assert run is not None
+    return run.packets
+
+
+def at_home() -> Stamper:
+    return Stamper(SOURCE, Destination.of(HERE))
+
+
+def one_by_one(packets: bytes, count: int, first_id: int = 7) -> list[Stamped]:
+    return at_home().stamp(split_packets(packets, count), first_id=first_id, sent_time=SENT)
+
+
+@pytest.mark.parametrize("messages", [RUN, UNEVEN], ids=["equal", "uneven"])
+def test_packets_in_one_piece_become_the_same_as_one_by_one(messages: list[Message]) -> None:
+    packets = of_program(messages)
+    found = at_home().stamp_run(packets, len(messages), first_id=7, sent_time=SENT)
+    (expected,) = one_by_one(packets, len(messages))
+    assert found is not None
+    assert found.way == expected.way
+    assert found.packets == b"".join(expected.packets)
+    assert found.sizes == list(map(len, expected.packets))
+
+
+def test_equal_packets_of_a_program_that_does_not_know_its_manager_are_stamped_by_columns() -> None:
+    packets = of_program(RUN, OTHER)
+    found = at_home().stamp_run(packets, len(RUN), first_id=7, sent_time=SENT)
+    assert found is not None
+    assert found.packets == b"".join(one_by_one(packets, len(RUN))[0].packets)
+    packets = of_program(UNEVEN, OTHER)
+    assert at_home().stamp_run(packets, len(UNEVEN), first_id=7, sent_time=SENT) is None
+
+
+def test_identifiers_go_on_behind_32_bits_and_never_begin_anew_in_a_run() -> None:
+    packets = of_program(RUN)
+    first = (1 << 32) + 5
+    found = at_home().stamp_run(packets, len(RUN), first_id=first, sent_time=SENT)
+    assert found is not None
+    assert found.packets == b"".join(one_by_one(packets, len(RUN), 5)[0].packets)
+    assert at_home().stamp_run(packets, len(RUN), first_id=first - 8, sent_time=SENT) is None
+
+
+@pytest.mark.parametrize(
+    "special",
+    [
+        {"priority": 5},
+        {"recoverable": False},
+        {"journal": True},
+        {"trace": True},
+        {"time_to_be_received": 9},
+        {"time_to_reach_queue": 9},
+        {"acknowledge": Acknowledge.POS_RECEIVE},
+        {"response_queue": r"DIRECT=OS:host\private$\r"},
+        {"encrypt": True},
+    ],
+    ids=lambda special: next(iter(special)),
+)
+@pytest.mark.parametrize("place", [1, 5])
+def test_messages_that_go_another_way_are_stamped_one_by_one(
+    special: dict[str, Any], place: int
+) -> None:
+    messages = [Message(b"x" * 20, **(special if n == place else {})) for n in range(6)]
+    packer = Packer(SOURCE, computer="here")
+    packets = b"".join(packer.pack_many(messages, THERE, first_id=0, sent_time=0))
+    assert at_home().stamp_run(packets, 6, first_id=7, sent_time=SENT) is None
+
+
+def test_signed_packets_are_stamped_one_by_one() -> None:
+    signed = [Message(b"x" * 20, signer=signer()) for _ in range(5)]
+    packer = Packer(SOURCE, computer="here")
+    packets = b"".join(packer.pack_many(signed, THERE, first_id=0, sent_time=0))
+    assert at_home().stamp_run(packets, 5, first_id=7, sent_time=SENT) is None
+    assert packer.pack_run(signed, THERE) is None
+
+
+def test_other_destinations_and_other_numbers_of_packets_are_left_to_others() -> None:
+    packets = of_program(RUN)
+    assert stamper().stamp_run(packets, len(RUN), first_id=7, sent_time=SENT) is None
+    for count in (0, 5, 7, 1 << 31):
+        assert at_home().stamp_run(packets, count, first_id=7, sent_time=SENT) is None
+    assert at_home().stamp_run(b"", 6, first_id=7, sent_time=SENT) is None
+
+
+@given(st.data())
+def test_no_byte_can_be_changed_so_that_the_piece_is_taken_for_something_else(
+    data: st.DataObject,
+) -> None:
+    """Either the result is that of one by one, or the piece is left to it, which then refuses."""
+    packets = bytearray(of_program(data.draw(st.sampled_from((RUN, UNEVEN)))))
+    front = len(packets) // 6 if data.draw(st.booleans()) else len(packets)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, front - 1))
+        packets[place] = data.draw(st.sampled_from((0, 1, 0x40, 0xFF, packets[place] ^ 1)))
+    whole = bytes(packets)
+    try:
+        found = at_home().stamp_run(whole, 6, first_id=7, sent_time=SENT)
+    except Malformed:
+        found = None
+    if found is not None:
+        (expected,) = one_by_one(whole, 6)
+        assert (found.way, found.packets) == (expected.way, b"".join(expected.packets))
+        assert found.sizes == list(map(len, expected.packets))
