@@ -25,7 +25,7 @@ from openmsmq.engine.storage import runs
 from openmsmq.engine.storage.layout import NEVER, index_key
 from openmsmq.engine.storage.runs import Found, MessageRun
 from openmsmq.engine.storage.tables import Snapshot, Table
-from openmsmq.packet.columns import SENT, Columns, numbered_packets
+from openmsmq.packet.columns import SENT, PacketColumns, numbered_packets
 from tests.simulation.mistakes import Plant, find
 from tests.simulation.world import World, simulate
 
@@ -161,9 +161,9 @@ def the_last_of_a_run_is_left_out(patch: pytest.MonkeyPatch) -> None:
     insert_run = Batch.insert_run
 
     def wrong(batch: Batch, queue: ManagedQueue, run: NewRun, by: str) -> None:
-        packets, sizes, priority = run
-        end = len(packets) - sizes[-1]
-        insert_run(batch, queue, NewRun(packets[:end], sizes[:-1], priority), by)
+        end = len(run.packets) - run.sizes[-1]
+        fewer = run._replace(packets=run.packets[:end], sizes=run.sizes[:-1])
+        insert_run(batch, queue, fewer, by)
 
     patch.setattr(Batch, "insert_run", wrong)
 
@@ -192,10 +192,10 @@ def priorities_of_runs_are_forgotten(patch: pytest.MonkeyPatch) -> None:
 def a_column_beside_is_written(patch: pytest.MonkeyPatch) -> None:
     """Identifiers are written over what follows them."""
 
-    def wrong(columns: Columns, first_id: int, sent_time: int) -> None:
+    def wrong(columns: PacketColumns, first_id: int, sent_time: int) -> None:
         columns.write(SENT + 4, pack("<II", first_id, first_id))
 
-    patch.setattr(Columns, "number", wrong)
+    patch.setattr(PacketColumns, "number", wrong)
 
 
 def uneven_packets_are_numbered_as_if_they_were_equal(patch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,7 @@ from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
-from openmsmq.types.pack import Packer
-from openmsmq.types.packed_run import COUNT_MIN
+from openmsmq.types.pack import COUNT_MIN, Packer
 from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read

@@ -42,7 +42,7 @@ def split_packets(packets: bytes, count: int) -> list[bytes]:
     return found
 
 
-class Columns:
+class PacketColumns:
     """Packets of one size, which is a multiple of 4, as numbers of 32 bits."""
 
     __slots__ = ("_count", "_step", "_words")
@@ -90,7 +90,7 @@ def numbered_packets(
     assert first_id + len(sizes) <= U32_MAX, "identifiers that begin anew"
     stride = sizes[0]
     if min(sizes) == max(sizes) and not stride % _WORD:
-        columns = Columns(packets, len(sizes))
+        columns = PacketColumns(packets, len(sizes))
         columns.number(first_id, sent_time)
         return columns.packets()
     whole = bytearray(packets)

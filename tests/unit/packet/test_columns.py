@@ -8,7 +8,7 @@ from tests.samples import MESSAGES, SOURCE
 from openmsmq.errors import Malformed
 from openmsmq.names.direct import DirectName
 from openmsmq.packet.builder import PacketBuilder
-from openmsmq.packet.columns import SENT, Columns, numbered_packets, split_packets
+from openmsmq.packet.columns import SENT, PacketColumns, numbered_packets, split_packets
 from openmsmq.packet.view import PacketView
 
 PLAIN, TRACED = MESSAGES["plain"].encode(), MESSAGES["debug"].encode()
@@ -48,7 +48,7 @@ def test_packets_are_numbered_where_they_lie(bodies: tuple[bytes, ...]) -> None:
 
 def test_columns_are_compared_and_written() -> None:
     packets = [BUILDER.build(b"body", "l", message_id=n) for n in range(5)]
-    columns = Columns(b"".join(packets), 5)
+    columns = PacketColumns(b"".join(packets), 5)
     assert columns.equal(0, packets[0][:SENT])
     assert not columns.equal(SENT, packets[0][SENT : SENT + 8])
     label_end = packets[0].index(b"l\0") + 2
@@ -63,4 +63,4 @@ def test_columns_are_compared_and_written() -> None:
 def test_one_packet_that_differs_is_enough() -> None:
     for place in range(5):
         packets = [BUILDER.build(b"body", priority=3 + (n == place)) for n in range(5)]
-        assert not Columns(b"".join(packets), 5).equal(0, BUILDER.build(b"body")[:8])
+        assert not PacketColumns(b"".join(packets), 5).equal(0, BUILDER.build(b"body")[:8])

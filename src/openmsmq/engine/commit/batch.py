@@ -47,7 +47,6 @@ from openmsmq.engine.storage.runs import (
     MessageRun,
     is_member,
     plain_record,
-    sizes_of_runs,
     split_members,
 )
 from openmsmq.engine.storage.tables import Table, Writer
@@ -162,49 +161,33 @@ class Batch(PacketRows):
             if not may_be_run(packets, expires, flags):
                 lookups += self._insert_rows(queue, alike, by)
                 continue
-            sizes, at = list(map(len, packets)), 0
-            for count in sizes_of_runs(sizes):
-                end = at + (count or 1)
-                if count:
-                    common = Record(0, 0, self.now, expires, flags=flags)
-                    blob = b"".join(packets[at:end])
-                    lookups += self._insert_run(queue, blob, sizes[at:end], priority, common, by)
-                else:
-                    lookups += self._insert_rows(queue, alike[at:end], by)
-                at = end
+            run = NewRun(b"".join(packets), list(map(len, packets)), priority, flags)
+            lookups += self._insert_pieces(queue, run, by)
         return lookups
 
     def insert_run(self, queue: ManagedQueue, run: NewRun, by: str) -> None:
         """The same for messages that came in one piece."""
-        packets, sizes, priority = run
-        if not keeps_runs(queue, len(sizes)):
-            alike = [NewMessage(one, priority, NEVER, False) for one in run.split()]
-            self._insert_rows(queue, alike, by)
-            return
-        common, at, start = Record(0, 0, self.now, NEVER), 0, 0
-        for count in sizes_of_runs(sizes):
-            part = sizes[at : at + (count or 1)]
-            end = start + sum(part)
-            if count:
-                self._insert_run(queue, packets[start:end], part, priority, common, by)
-            else:
-                alone = NewMessage(packets[start:end], priority, NEVER, False)
-                self._insert_rows(queue, [alone], by)
-            at, start = at + len(part), end
+        if keeps_runs(queue, len(run.sizes)):
+            self._insert_pieces(queue, run, by)
+        else:
+            self._insert_rows(queue, [_alone(run, packet) for packet in run.split()], by)
 
-    def _insert_run(
-        self,
-        queue: ManagedQueue,
-        blob: bytes,
-        sizes: Sequence[int],
-        priority: int,
-        common: Record,
-        by: str,
-    ) -> range:
-        """Store messages as one run; `common` is what their records share."""
+    def _insert_pieces(self, queue: ManagedQueue, run: NewRun, by: str) -> list[int]:
+        """Store messages as runs that are not too large; those that are too few have rows."""
+        lookups: list[int] = []
+        for piece in run.pieces():
+            if len(piece.sizes) > 1:
+                lookups += self._insert_run(queue, piece, by)
+            else:
+                lookups += self._insert_rows(queue, [_alone(run, piece.packets)], by)
+        return lookups
+
+    def _insert_run(self, queue: ManagedQueue, run: NewRun, by: str) -> range:
+        """Store messages as one run."""
+        blob, sizes, priority, flags = run
         count = len(sizes)
         first = PRIORITY_MAX - priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
-        record = common._replace(packet_number=self.store_packet(blob), size=len(blob))
+        record = Record(self.store_packet(blob), len(blob), self.now, NEVER, flags=flags)
         self.runs.add(MessageRun(queue.number, first, record, sizes))
         lookups = range(first, first + count)
         self._count(queue, count, len(blob))
@@ -544,3 +527,8 @@ class Batch(PacketRows):
             self.numbers.sequences.began(queue, sequence)
         self._events.committed()
         self._statistics.add(self._counted)
+
+
+def _alone(run: NewRun, packet: bytes) -> NewMessage:
+    """A message of a run that is stored by itself."""
+    return NewMessage(packet, run.priority, NEVER, express=False, flags=run.flags)

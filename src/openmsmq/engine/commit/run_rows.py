@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
@@ -60,6 +60,17 @@ class NewRun(NamedTuple):
     packets: bytes
     sizes: Sequence[int]
     priority: int
+    flags: int = 0
+    "`Owed.TRANSACTIONAL` or nothing."
+
+    def pieces(self) -> Iterator[NewRun]:
+        """The same in parts that are runs, or single messages."""
+        at = start = 0
+        for count in runs.sizes_of_runs(self.sizes):
+            sizes = self.sizes[at : at + (count or 1)]
+            end = start + sum(sizes)
+            yield self._replace(packets=self.packets[start:end], sizes=sizes)
+            at, start = at + len(sizes), end
 
     def split(self) -> list[bytes]:
         """The packets."""

@@ -25,7 +25,7 @@ from openmsmq.engine.messages.stamp import (
 )
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
-from openmsmq.packet.columns import SIZE, Columns, numbered_packets
+from openmsmq.packet.columns import SIZE, PacketColumns, numbered_packets
 from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.trailer import split_stored
@@ -321,7 +321,7 @@ def _stamp_columns(
 
     They may differ in identifier, body type, application tag, label, extension and body.
     """
-    columns = Columns(packets, count)
+    columns = PacketColumns(packets, count)
     label = stamped[offset + 1]
     is_alike = (
         columns.equal(0, stamped[:_REACH])
