@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +36,10 @@ LARGE: Final = 4_000_000
 CLIENTS, EACH = 20, 50
 "Managers that clients connect to at the same time, and reads that wait in each: 1,000 in all."
 LOGIN: Final[dict[str, Any]] = {"computer": "shop", "user": "bench", "password": "secret"}
+LEVELS: Final = {
+    "connect": "RPC_C_AUTHN_LEVEL_CONNECT",
+    "privacy": "RPC_C_AUTHN_LEVEL_PKT_PRIVACY",
+}
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 TICK: Final = os.sysconf("SC_CLK_TCK")
 
@@ -76,6 +81,26 @@ def empty_calls(port: int, level: str) -> float:
         calls.call(ReadOpnum.GET_SERVER_PORT, stubs.NoArguments(), stubs.Status32)
     rate = CALLS / (time.perf_counter() - start)
     calls.close()
+    return rate
+
+
+def impacket_calls(port: int, level: str) -> float:
+    """Empty calls a second by the client of impacket."""
+    rpcrt: Any = import_module("impacket.dcerpc.v5.rpcrt")
+    transport: Any = import_module("impacket.dcerpc.v5.transport")
+    uuid: Any = import_module("impacket.uuid")
+    binding = transport.DCERPCTransportFactory(f"ncacn_ip_tcp:127.0.0.1[{port}]")
+    binding.set_credentials(LOGIN["user"], LOGIN["password"])
+    client = binding.get_dce_rpc()
+    client.set_auth_level(getattr(rpcrt, LEVELS[level]))
+    client.connect()
+    client.bind(uuid.uuidtup_to_bin((str(stubs.REMOTE_READ.uuid), "1.0")))
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        client.call(ReadOpnum.GET_SERVER_PORT, b"")
+        client.recv()
+    rate = CALLS / (time.perf_counter() - start)
+    client.disconnect()
     return rate
 
 
@@ -158,6 +183,8 @@ def main() -> None:
                     f"    {level:8} {empty:7,.0f} empty calls/s {found:7,.0f} receives/s: "
                     f"{found / empty:.2f} of them, {found / least:.2f} of two and a receive"
                 )
+        for level in LEVELS:
+            print(f"  impacket, {level}: {impacket_calls(port, level):,.0f} empty calls/s")
         print(f"  4 MB message {large(manager, port):.3f} s")
         used, idle = asyncio.run(wait_all(port, pid))
         print(f"  1,000 reads that wait: {used:,.0f} bytes each, {idle:.1%} of a processor")

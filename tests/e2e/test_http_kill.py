@@ -86,6 +86,7 @@ def test_kills_and_a_harmful_proxy_neither_lose_nor_double_nor_reorder_messages(
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(3600)
 def test_30_kills_during_10000_messages(tmp_path: Path) -> None:
     """SRMP-096, SRMP-097."""
     run(tmp_path, messages=10_000, kills=30, seed=2)
