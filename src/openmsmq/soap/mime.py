@@ -68,7 +68,7 @@ def split_content(content_type: str, data: bytes) -> Content:
 
 
 def join_content(content: Content, manager: UUID, number: int) -> tuple[str, bytes]:
-    """The Content-Type of a request and its content ([MC-MQSRM] 2.2.2, 4.1).
+    """The Content-Type of a request and its content ([MC-MQSRM] 2.2.2, 4.1, 4.5).
 
     `manager` names the attachments, `number` the boundary. A message without attachments is sent
     as its envelope alone (HTTP-33).

@@ -104,7 +104,8 @@ def to_packet(
     """The packet of a message that came by SRMP ([MC-MQSRM] 3.1.5.1.1).
 
     `arrived`, in seconds since 1970, is used where no date was sent (HTTP-22), `destination` where
-    the address names several queues. `Malformed` if a packet cannot hold the message.
+    the address names several queues. `Malformed` if a packet cannot hold the message
+    ([MC-MQSRM] 1.6).
     """
     envelope = message.envelope
     identifier = message_id(envelope) or UNIDENTIFIED

@@ -121,7 +121,9 @@ def test_what_windows_never_sends_is_passed_over() -> None:
     more = "<fwd><via>x</via></fwd><from>a</from><from>b</from><relatesTo/><fault/>"
     path = PATH.replace("</path>", f"{more}</path>")
     properties = PROPERTIES.replace("</properties>", "<inReplyTo>x</inReplyTo></properties>")
-    assert read_envelope(envelope(path=path, properties=properties)) == read_envelope(envelope())
+    found = read_envelope(envelope(path=path, properties=properties))
+    assert found == read_envelope(envelope())
+    assert found.path.to
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ def least(
 
 
 def test_calls_of_other_computers_are_encrypted_and_those_of_this_one_have_a_login() -> None:
+    """MQRR-036"""
     policy = LevelPolicy()
     assert least(policy, workgroup=True, reads=True) == AuthLevel.PRIVACY
     assert least(policy, "127.0.0.1") == least(policy, "::1") == AuthLevel.CONNECT

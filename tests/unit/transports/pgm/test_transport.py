@@ -67,7 +67,7 @@ def test_names_of_groups_are_only_sent_to() -> None:
 
 
 def test_what_cannot_go_to_a_group_is_refused_when_it_is_sent() -> None:
-    """PGM-042, PGM-043, PGM-058."""
+    """PGM-042, PGM-043, PGM-058, SRMP-298."""
     host = GroupHost(Segment())
     queue = host.open(TICKER, Access.SEND)
     with pytest.raises(MessageTooLarge, match="at most 60000"):
