@@ -179,4 +179,4 @@ def _cell(text: str) -> str:
 
 
 def _anchor(name: str) -> str:
-    return name.replace(" ", "-")
+    return name.replace(" ", "-").lower()

@@ -41,6 +41,7 @@ CHECKLISTS = {
     "mqqb": "The binary protocol",
     "dmpr": "The data model and its rules",
     "mqrr": "Remote read",
+    "mqmr": "Management",
     "srmp": "Messages over HTTP",
     "pgm": "Multicast",
     "system": "The whole system",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from openmsmq.client._sync.transaction import Transaction, TwoPhase
     from openmsmq.client._sync.unit import Unit, distributed
     from openmsmq.client.inbox import Inbox
+    from openmsmq.client.management._sync.management import RemoteManagement
     from openmsmq.errors import (
         AccessDenied,
         ConnectionLost,
@@ -72,6 +73,7 @@ __all__ = [
     "ReceiveTimeout",
     "ReceivedMessage",
     "Recovered",
+    "RemoteManagement",
     "Seek",
     "SentId",
     "ServiceNotAvailable",
@@ -87,6 +89,7 @@ __all__ = [
     "UnitInfo",
     "__version__",
     "connect",
+    "connect_management",
     "connect_remote",
     "distributed",
     "open",
@@ -115,6 +118,7 @@ _HOMES: Final = {
     "ReceiveTimeout": "errors",
     "ReceivedMessage": "types.received",
     "Recovered": "client._sync.recovery",
+    "RemoteManagement": "client.management._sync.management",
     "Seek": "types.read",
     "SentId": "types.ids",
     "ServiceNotAvailable": "errors",
@@ -226,3 +230,40 @@ def connect_remote(
     backend = RpcBackend(place)
     backend.connect()
     return Manager(backend)
+
+
+def connect_management(
+    host: str,
+    *,
+    port: int = 0,
+    user: str = "",
+    password: str = "",
+    auth: str = "ntlm",
+    level: str = "privacy",
+    computer: str = "",
+    mapper_port: int = 135,
+    timeout: float = 30.0,
+) -> RemoteManagement:
+    """Look after a manager elsewhere through MS-MQMR, one of Windows or of OpenMSMQ.
+
+    For its administrators: figures of the manager and of its queues, to pause and resume outgoing
+    queues. Without a `port` the endpoint mapper of the computer is asked for it, at `mapper_port`;
+    all else is as for `connect_remote`. Needs the extra `rpc`.
+    """
+    from openmsmq.client.management._sync.management import RemoteManagement
+    from openmsmq.client.remote_read.place import RemotePlace
+
+    place = RemotePlace.of(
+        host,
+        port=port,
+        computer=computer,
+        user=user,
+        password=password,
+        auth=auth,
+        level=level,
+        mapper_port=mapper_port,
+        timeout=timeout,
+    )
+    management = RemoteManagement(place)
+    management.connect()
+    return management

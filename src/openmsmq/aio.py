@@ -6,6 +6,7 @@ import os
 import ssl
 from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from openmsmq.client._async.cursor import Cursor
 from openmsmq.client._async.manager import Manager, Queue
@@ -18,6 +19,9 @@ from openmsmq.client._async.unit import Unit, distributed
 from openmsmq.client.address import Address
 from openmsmq.client.embedded.platform import require_platform
 
+if TYPE_CHECKING:
+    from openmsmq.client.management._async.management import RemoteManagement
+
 __all__ = [
     "Cursor",
     "Manager",
@@ -29,6 +33,7 @@ __all__ = [
     "TwoPhase",
     "Unit",
     "connect",
+    "connect_management",
     "connect_remote",
     "distributed",
     "open",
@@ -139,3 +144,40 @@ def connect_remote(
         return Manager(backend)
 
     return Opening(connected)
+
+
+async def connect_management(
+    host: str,
+    *,
+    port: int = 0,
+    user: str = "",
+    password: str = "",
+    auth: str = "ntlm",
+    level: str = "privacy",
+    computer: str = "",
+    mapper_port: int = 135,
+    timeout: float = 30.0,
+) -> RemoteManagement:
+    """Look after a manager elsewhere through MS-MQMR, one of Windows or of OpenMSMQ.
+
+    For its administrators: figures of the manager and of its queues, to pause and resume outgoing
+    queues. Without a `port` the endpoint mapper of the computer is asked for it, at `mapper_port`;
+    all else is as for `connect_remote`. Needs the extra `rpc`.
+    """
+    from openmsmq.client.management._async.management import RemoteManagement
+    from openmsmq.client.remote_read.place import RemotePlace
+
+    place = RemotePlace.of(
+        host,
+        port=port,
+        computer=computer,
+        user=user,
+        password=password,
+        auth=auth,
+        level=level,
+        mapper_port=mapper_port,
+        timeout=timeout,
+    )
+    management = RemoteManagement(place)
+    await management.connect()
+    return management

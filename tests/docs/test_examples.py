@@ -24,7 +24,7 @@ PYTHON = [
     for number, text in enumerate(blocks(page, "python"), 1)
     if "spark" not in text  # those run where there is a session: tests/spark/test_docs.py
     if "psycopg" not in text  # and those with a database in test_transactions.py
-    if page.name != "remote-read.md"  # and those that read another manager in test_remote_read.py
+    if page.name not in ("remote-read.md", "management.md")  # and others with managers elsewhere
 ]
 
 

@@ -54,6 +54,25 @@ def test_a_program_connects_to_another_manager(
     assert (found["message"].text, found["order"].text) == ("order 1", "invoice")
 
 
+def test_a_program_looks_after_another_manager(
+    shop: ManagerProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The example of docs/management.md."""
+    Users(shop.folder / "data").add("admin", "...", "admin")
+    host, port = shop.ready["rpc_alternate"]
+    connect = openmsmq.connect_management
+
+    def connect_here(name: str, **given: Any) -> Any:
+        return connect(host, port=port, computer=name, **given)
+
+    monkeypatch.setattr(openmsmq, "connect_management", connect_here)
+    page = ROOT / "docs" / "management.md"
+    [text] = blocks(page, "python")
+    exec(compile(text, page, "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["shop01\\private$\\billing 1", "shop01\\private$\\orders 3"]
+
+
 def test_commands_and_programs_read_through_their_manager(
     shop: ManagerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

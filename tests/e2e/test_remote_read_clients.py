@@ -21,6 +21,7 @@ import pytest
 import openmsmq
 from openmsmq.access.users import ANONYMOUS, Users
 from openmsmq.capture.recorder import Recorder
+from openmsmq.interfaces.management.stubs import MANAGEMENT as QMMGMT
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
@@ -152,11 +153,11 @@ def text_of(results: stubs.ReceiveResults) -> str:
     return PacketView(packet).body.decode("utf-16-le").rstrip("\0")
 
 
-def impacket_client(port: int, level: str, interface: bytes | None = None) -> Any:
+def impacket_client(port: int, level: str, interface: bytes | None = None, user: str = USER) -> Any:
     """A client of impacket that is bound to RemoteRead, or another interface."""
     way = transport.DCERPCTransportFactory(f"ncacn_ip_tcp:127.0.0.1[{port}]")
     if level != "none":
-        way.set_credentials(USER, PASSWORD, "WORKGROUP")
+        way.set_credentials(user, PASSWORD, "WORKGROUP")
     client = way.get_dce_rpc()
     if level != "none":
         client.set_auth_type(rpcrt.RPC_C_AUTHN_WINNT)
@@ -209,7 +210,7 @@ def test_samba_calls_every_operation(shop: ManagerProcess, level: str) -> None:
     assert process.stdout
     with process:
         known = process.stdout.readline().split()
-        assert known == [str(one.uuid) for one in (REMOTE_READ, COORDINATOR, MANAGEMENT)]
+        assert known == [str(one.uuid) for one in (REMOTE_READ, COORDINATOR, QMMGMT, MANAGEMENT)]
 
         def call(opnum: int, stub: bytes) -> bytes:
             assert process.stdin
@@ -259,7 +260,7 @@ def test_rpcdump_lists_the_endpoints(shop: ManagerProcess) -> None:
 def test_the_server_is_asked_about_itself(shop: ManagerProcess) -> None:
     client = impacket_client(shop.ready["rpc"][1], "none", mgmt.MSRPC_UUID_MGMT)
     vector = mgmt.hinq_if_ids(client)["if_id_vector"]
-    assert vector["count"] == 3
+    assert vector["count"] == 4
     assert mgmt.his_server_listening(client)["status"] == 0
     assert mgmt.hinq_stats(client)["count"] == 0
     with pytest.raises(rpcrt.DCERPCException) as refused:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from openmsmq.errors import Malformed
 from openmsmq.interfaces.endpoint_mapper import stubs as mapper_stubs
+from openmsmq.interfaces.management import stubs as management_stubs
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.coordinator import OWN_TOKEN, TransactionArgument
@@ -17,6 +18,7 @@ from openmsmq.rpc.auth.context import AuthenticationFailed, AuthLevel, AuthType
 from openmsmq.rpc.client import Disconnected
 from openmsmq.rpc.ndr.stream import NdrReader, Order
 from openmsmq.rpc.ndr.structure import Structure
+from tests.strategies.managed import Administrator
 from tests.strategies.remote_reader import ORDERS, RemoteWorld
 from tests.strategies.rpc import (
     ECHO,
@@ -32,7 +34,7 @@ from tests.strategies.rpc import (
 from tests.strategies.rpc_stubs import Everything
 
 STRUCTURES: tuple[type[Structure], ...] = (Data, Handle, Number, Everything)
-INTERFACES = (stubs, mapper_stubs, management)
+INTERFACES = (stubs, mapper_stubs, management, management_stubs)
 ARGUMENTS: tuple[type[Structure], ...] = (
     TransactionArgument,
     *(
@@ -149,6 +151,24 @@ def remote_read(stream: bytes) -> None:
     assert len(world.rpc.associations) == 0
 
 
+def remote_management(stream: bytes) -> None:
+    """Calls of qmmgmt with any arguments: each is answered, and no message is lost."""
+    world = RemoteWorld()
+    world.send("one", "two")
+    admin = Administrator(world.manager)
+    made = 0
+    while len(stream) > 2 and made < CALLS_MAX and not admin.pair.server_wire.is_closed:
+        opnum, size, arguments = stream[0] & 3, stream[1], stream[2 : 2 + stream[1]]
+        stream, made = stream[2 + size :], made + 1
+        admin.pair.call(opnum, arguments)
+        admin.pair.run()
+    assert len(admin.pair.answers) == made
+    queue = world.manager.find_queue("orders")
+    assert (queue.messages, queue.modes) == (2, [])
+    admin.pair.server.lost()
+    assert len(admin.rpc.associations) == 0
+
+
 def rpc_token(token: bytes) -> None:
     """Tokens of both protocols for both sides: an answer or `AuthenticationFailed`."""
     for auth_type in (AuthType.NTLM, AuthType.SPNEGO):
@@ -169,5 +189,13 @@ def rpc_token(token: bytes) -> None:
 
 RPC_TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
-    for target in (rpc_server, rpc_client, rpc_stub, rpc_arguments, remote_read, rpc_token)
+    for target in (
+        rpc_server,
+        rpc_client,
+        rpc_stub,
+        rpc_arguments,
+        remote_read,
+        remote_management,
+        rpc_token,
+    )
 }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.errors import MQError
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
-from openmsmq.interfaces.remote_read.reads import EngineDriver
+from openmsmq.interfaces.driver import EngineDriver
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.server import RemoteReadServer
 from openmsmq.rpc.auth.context import AuthLevel
 from openmsmq.rpc.interface import RpcClient

@@ -7,10 +7,10 @@ from typing import TypeVar
 from uuid import UUID
 
 from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.interfaces.remote_read.server import PEEK_ACCESS, RECEIVE_ACCESS, RemoteReadServer
 from openmsmq.names.format import parse_format_name

@@ -1,29 +1,28 @@
 """Arguments and results of interfaces that stand beside RemoteRead, declared to try the codec with.
 
-qmmgmt ([MS-MQMR]) and qm2qm ([MS-MQQP]); `rpc_qmcomm` has those of [MS-MQMP].
+qm2qm ([MS-MQQP]); `rpc_qmcomm` has those of [MS-MQMP].
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
+from openmsmq.interfaces.limits import PROPERTIES_MAX
+from openmsmq.interfaces.management.stubs import GetInfoResults
 from openmsmq.interfaces.queue_format import QueueFormatArgument
+from openmsmq.interfaces.variants import VariantArgument
 from openmsmq.rpc.ndr.kinds import (
     ByteArray,
-    Integer,
     IntegerArray,
     NdrArray,
     NdrKind,
     Pointer,
-    Union,
-    Uuid,
     WideString,
 )
 from openmsmq.rpc.ndr.structure import ContextHandle, IntegerRange, Structure, nested, structure
 from openmsmq.wire.fixed import U8, U16, U32, U64, Guid
 
 MOST = 1 << 16
-PROPERTIES_MAX = 128
 Text = Annotated[str, WideString(most=MOST)]
 TextPointer = Annotated[str | None, Pointer(WideString(most=MOST))]
 QueueFormatPointer = Annotated[Any, Pointer(nested(QueueFormatArgument))]
@@ -69,100 +68,13 @@ def declared(name: str, **kinds: NdrKind) -> type[Structure]:
     return structure(type(name, (Structure,), members))
 
 
-def vector(elements: NdrKind) -> NdrKind:
-    """A counted vector, as arms of the union have it."""
-
-    return nested(declared("Vector", count=Integer("I"), elements=Pointer(elements)))
-
-
-def _array(element: NdrKind) -> NdrArray:
-    return NdrArray(element, most=MOST, size_is="count")
-
-
-ARMS: dict[int, NdrKind | None] = {
-    0x00: None,
-    0x01: None,
-    0x02: Integer("h"),
-    0x03: Integer("i"),
-    0x0B: Integer("H"),
-    0x11: Integer("B"),
-    0x12: Integer("H"),
-    0x13: Integer("I"),
-    0x14: Integer("q"),
-    0x15: Integer("Q"),
-    0x1F: Pointer(WideString(most=MOST)),
-    0x41: vector(ByteArray(most=MOST, size_is="count")),
-    0x48: Pointer(Uuid()),
-    0x1003: vector(IntegerArray("i", most=MOST, size_is="count")),
-    0x1011: vector(IntegerArray("B", most=MOST, size_is="count")),
-    0x1012: vector(IntegerArray("H", most=MOST, size_is="count")),
-    0x1013: vector(IntegerArray("I", most=MOST, size_is="count")),
-    0x1015: vector(IntegerArray("Q", most=MOST, size_is="count")),
-    0x101F: vector(_array(Pointer(WideString(most=MOST)))),
-    0x1048: vector(_array(Uuid())),
-}
-
-
-@structure
-class Variant(Structure):
-    """PROPVARIANT."""
-
-    kind: U16
-    reserved1: U8
-    reserved2: U8
-    reserved3: U32
-    value: Annotated[Any, Union("kind", "H", ARMS)]
-
-
-ARMS[0x100C] = vector(_array(nested(Variant)))
+Variant = VariantArgument
 Variants = Annotated[Any, NdrArray(nested(Variant), most=PROPERTIES_MAX, size_is="count")]
 Count = Annotated[int, "I", IntegerRange(1, PROPERTIES_MAX)]
 Identifiers = Annotated[tuple[int, ...], IntegerArray("I", most=PROPERTIES_MAX, size_is="count")]
 
 
-@structure
-class VariantsResult(Structure):
-    """Values, and a result."""
-
-    values: Annotated[Any, NdrArray(nested(Variant), most=PROPERTIES_MAX)]
-    result: U32
-
-
-# qmmgmt
-
-
-@structure
-class ManagedObject(Structure):
-    """MGMT_OBJECT."""
-
-    kind: U16
-    value: Annotated[
-        Any,
-        Union(
-            "kind",
-            "H",
-            {1: Integer("I"), 2: Pointer(nested(QueueFormatArgument)), 3: Integer("I")},
-        ),
-    ]
-
-
-@structure
-class GetInfo(Structure):
-    """R_QMMgmtGetInfo."""
-
-    managed: ManagedObject
-    count: Count
-    identifiers: Identifiers
-    values: Variants
-
-
-@structure
-class Action(Structure):
-    """R_QMMgmtAction."""
-
-    managed: ManagedObject
-    action: Text
-
+VariantsResult = GetInfoResults
 
 # qm2qm
 

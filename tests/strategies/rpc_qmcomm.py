@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from openmsmq.interfaces.limits import PROPERTIES_MAX
+from openmsmq.interfaces.management.stubs import ActionArguments, GetInfo
 from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
 from openmsmq.rpc.ndr.kinds import (
     ByteArray,
@@ -21,11 +23,8 @@ from openmsmq.rpc.ndr.structure import ContextHandle, Structure, nested, structu
 from openmsmq.wire.fixed import U32, Bytes16, Guid
 from tests.strategies.rpc_neighbours import (
     MOST,
-    PROPERTIES_MAX,
-    Action,
     CancelRead,
     Count,
-    GetInfo,
     Handle,
     HandleNumber,
     HandleResult,
@@ -390,7 +389,7 @@ STUBS: dict[tuple[str, str], type[Structure]] = {
     ("QMSendMessageInternalEx", "response"): declared("Sent2", message_id=MESSAGE_ID, result=N4),
     ("R_QMMgmtGetInfo", "request"): GetInfo,
     ("R_QMMgmtGetInfo", "response"): VariantsResult,
-    ("R_QMMgmtAction", "request"): Action,
+    ("R_QMMgmtAction", "request"): ActionArguments,
     ("R_QMMgmtAction", "response"): Number32,
     ("RemoteQMGetQMQMServerPort", "request"): Number32,
     ("RemoteQMGetQMQMServerPort", "response"): Number32,

@@ -23,7 +23,9 @@ USED = {
     | {"abandoned", "abort", "abort_prepared", "begin", "commit", "commit_epoch"}
     | {"commit_prepared", "is_prepared", "may_end_prepared", "prepare", "prepared_ages", "units"}
     | {"configure", "counts", "explain", "redirect", "reservations"},
-    "interfaces": {"abort", "begin", "commit", "name", "open_queue", "resolver", "takes_letters"},
+    "interfaces": {"abort", "begin", "commit", "name", "open_queue", "resolver", "takes_letters"}
+    | {"audit", "bring_online", "pause", "resend", "resume", "take_offline", "tidy"}
+    | {"queues", "transports"},  # what management is asked for
     "runtime": {"break_off", "finish_commit", "refuse", "retreat", "start_commit", "store"}
     | {"is_committing", "next_deadline", "operations_waiting", "stop", "wants_commit"}
     | {"cancel_everywhere", "settings"},

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.strategies.rpc_neighbours import GetInfo, StartReadResult, Variant, VariantsResult
+from tests.strategies.rpc_neighbours import StartReadResult
 from tests.strategies.rpc_qmcomm import STUBS
 
 from openmsmq.errors import Malformed
+from openmsmq.interfaces.management.stubs import GetInfo, GetInfoResults
+from openmsmq.interfaces.variants import NULL
 from openmsmq.rpc.ndr.kinds import NdrKind
 from openmsmq.rpc.ndr.structure import Structure
 
@@ -38,14 +40,14 @@ def test_a_stub_that_is_cut_is_malformed(name: str) -> None:
 def test_the_values_are_those_of_the_example() -> None:
     kind, stub = declared("qmmgmt-02")
     values = kind.decode(stub)
-    assert isinstance(values, VariantsResult)
+    assert isinstance(values, GetInfoResults)
     queues, private, server, connected, machine, size = values.values
     assert queues.value.elements == (
         "DIRECT=OS:farm-i\\private$\\quotes",
         "DIRECT=OS:agent-7\\private$\\answers",
     )
     assert private.value.elements == ("farm-i\\private$\\quotes",)
-    assert server == Variant(1, 0, 0, 0, None)
+    assert server == NULL
     assert (connected.value, machine.value, size.value) == ("CONNECTED", "", 0x100002468)
     kind, stub = declared("qm2qm-08")
     read = kind.decode(stub)
@@ -57,10 +59,10 @@ def test_vectors_within_vectors_are_read() -> None:
     """CONNECTION_HISTORY: the last of four vectors is one of variants."""
     kind, stub = declared("qmmgmt-12")
     values = kind.decode(stub)
-    assert isinstance(values, VariantsResult)
-    history = [value for value in values.values if value.kind == 0x100C]
+    assert isinstance(values, GetInfoResults)
+    history = [value for value in values.values if value.vartype == 0x100C]
     assert history
-    assert history[0].value.elements[-1].kind == 0x100C
+    assert history[0].value.elements[-1].vartype == 0x100C
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,10 @@ COMMANDS: Final = {
         "security.key:key",
         "Keys with which the bodies of messages are encrypted between managers.",
     ),
+    "manage": (
+        "management.command:manage",
+        "Look after a manager elsewhere over remote calls: figures, pause, resume, resend.",
+    ),
     "message": ("messages.group:message", "Send, read, move, export and import messages."),
     "multicast": (
         "multicast.command:multicast",

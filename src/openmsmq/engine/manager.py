@@ -329,6 +329,36 @@ class QueueManager(Core):
         else:
             transport.retry(queue)
 
+    def resend(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
+        """Send transactional messages of an outgoing queue again that are not acknowledged.
+
+        (Resend Transactional Sequence, [MS-MQMR] 3.1.4.2; MG-39.) Nothing is done while nothing may
+        be sent: it is when sending goes on.
+        """
+        self.audit.acted(caller, "resend", queue.name)
+        transport = self.transports.get(queue)
+        if transport is not None and self.dispatcher.can_send(queue):
+            transport.resend(queue)
+
+    def take_offline(self, caller: Caller = INTERNAL) -> None:
+        """Take Offline ([MS-MQDMPR] 3.1.4.12), until the next start at most."""
+        self.audit.acted(caller, "take offline", "")
+        self.dispatcher.take_offline()
+
+    def bring_online(self, caller: Caller = INTERNAL) -> None:
+        """Bring Online ([MS-MQDMPR] 3.1.4.13)."""
+        self.audit.acted(caller, "bring online", "")
+        self.dispatcher.bring_online()
+
+    def tidy(self, caller: Caller = INTERNAL) -> None:
+        """Forget what is kept for queues that are empty and not in use; no message is touched.
+
+        (TIDY, [MS-MQMR] 3.1.4.2, whose text would purge every queue: MG-38.) The space of removed
+        messages is used again without it.
+        """
+        self.audit.acted(caller, "tidy", "")
+        self.queues.tidy()
+
     def visible_settings(self, caller: Caller = INTERNAL) -> Settings:
         """The settings of the manager, as far as a caller may see them."""
         permissions = self.settings.permissions

@@ -53,3 +53,13 @@ CLIENT_CONNECTIONS_MAX: Final = 60
 """Connections of a client to a manager elsewhere, each with one call under way. At the limit: a
 further call fails.
 """
+VARIANT_ELEMENTS_MAX: Final = 65536
+"""Characters, bytes or elements of a property value in a remote call. At the limit: the call gets a
+fault for bad data; a list that the manager answers ends there.
+"""
+PROPERTIES_MAX: Final = 128
+"""Properties that a remote call may ask for or set ([MS-MQMR] 3.1.4.1). At the limit: the call gets
+a fault for bad data.
+"""
+ACTION_MAX: Final = 64
+"Characters of an action word with its null. At the limit: the call gets a fault for bad data."

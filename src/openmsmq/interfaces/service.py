@@ -17,9 +17,11 @@ from openmsmq.errors import AccessDenied, StorageError
 from openmsmq.interfaces.deadlines import Deadlines
 from openmsmq.interfaces.endpoint_mapper.mapper import EndpointMapper, Registration
 from openmsmq.interfaces.kerberos import Keytab, NegotiatedContext
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX, TRANSACTION_IDLE_AFTER
 from openmsmq.interfaces.listener import RpcListener, user_name
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
+from openmsmq.interfaces.management.server import ManagementServer
+from openmsmq.interfaces.management.stubs import MANAGEMENT
 from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY, RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
 from openmsmq.names.parts import fold
@@ -35,6 +37,8 @@ from openmsmq.types.caller import Caller
 
 READ, ALTERNATE, MAPPER = "rpc", "rpc_alternate", "endpoint_mapper"
 "Names of the listeners."
+OFFERED: Final = {REMOTE_READ: "RemoteRead", MANAGEMENT: "Management"}
+"Interfaces that the endpoint mapper knows."
 USERS_CHECK_S: Final = 1.0
 "Seconds between looks at the file of the users."
 NETBIOS_NAME_SIZE: Final = 15
@@ -97,10 +101,17 @@ class RpcService:
             caller_of=self._caller_of,
             policy=settings.policy,
         )
+        self.management = ManagementServer(
+            local, driver, caller_of=self._caller_of, policy=settings.policy
+        )
         self._deadlines = Deadlines(self.reading.reads)
         self.reading.reads.on_deadline = self._deadlines.changed
         self._mapper = EndpointMapper(())
-        self.server = self._make_server(self.reading.interface, self.reading.transactions.interface)
+        self.server = self._make_server(
+            self.reading.interface,
+            self.reading.transactions.interface,
+            self.management.interface,
+        )
         self._mapper_server = self._make_server(self._mapper.interface)
         self._known: dict[str, User] = {}
         "The users when the file was looked at last."
@@ -136,8 +147,9 @@ class RpcService:
         self.connected.append(listener)
         if name != MAPPER:
             self.reading.port = port  # the alternate one, if there are both ([MS-MQRR] 3.1.4.1)
-            place = Registration(REMOTE_READ, "Message Queuing - RemoteRead", self._address, port)
-            self._mapper.registrations.append(place)
+            for syntax, words in OFFERED.items():
+                place = Registration(syntax, f"Message Queuing - {words}", self._address, port)
+                self._mapper.registrations.append(place)
         if self._check is None:
             self._check_users()
             if not any(self._users):

@@ -129,6 +129,8 @@ class QueueState(StrEnum):
     CONNECTED = "CONNECTED"
     DISCONNECTING = "DISCONNECTING"
     DISCONNECTED = "DISCONNECTED"
+    LOCKED = "LOCKED"
+    "Only [MS-MQMR] 3.1.4.1 has it."
 
 
 class ConnectionStatusCode(IntEnum):

@@ -221,8 +221,8 @@ class StandardListeners:
     def _rpc(self, local: QueueManager, driver: LoopDriver, config: Config) -> RpcService:
         """Remote calls."""
         from openmsmq.access.users import Users
+        from openmsmq.interfaces.levels import LevelPolicy
         from openmsmq.interfaces.limits import TRANSACTION_IDLE_AFTER
-        from openmsmq.interfaces.remote_read.levels import LevelPolicy
         from openmsmq.interfaces.service import RpcService, RpcSettings
 
         _require_cipher("remote calls (--rpc-port)")

@@ -6,7 +6,12 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from openmsmq.engine.outgoing.dispatch import Dispatcher
-from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
+from openmsmq.engine.outgoing.transport import (
+    AddressKind,
+    PeerSessions,
+    ResendStatus,
+    RouteStatus,
+)
 from openmsmq.engine.queues.queue import ManagedQueue
 
 
@@ -34,6 +39,12 @@ class FakeTransport:
 
     def route(self, queue: ManagedQueue) -> RouteStatus:
         return RouteStatus("connected", next_hop="memory")
+
+    def resend(self, queue: ManagedQueue) -> None:
+        self.reported.append(("resend", queue))
+
+    def resend_status(self, queue: ManagedQueue) -> ResendStatus:
+        return ResendStatus(12.5, 30.0)
 
     def sessions(self) -> dict[UUID, PeerSessions]:
         return {}

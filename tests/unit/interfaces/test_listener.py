@@ -18,9 +18,9 @@ from tests.unit.engine.world import HandClock
 from openmsmq.engine.manager import QueueManager
 from openmsmq.interfaces.deadlines import Deadlines
 from openmsmq.interfaces.endpoint_mapper.mapper import EndpointMapper, Registration
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.listener import RpcListener
 from openmsmq.interfaces.remote_read import stubs
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.interfaces.remote_read.server import RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ, ReadOpnum

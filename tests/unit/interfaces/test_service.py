@@ -18,11 +18,11 @@ from tests.unit.interfaces.test_listener import call, connect, epm, in_thread, r
 from openmsmq.access.users import Users
 from openmsmq.clock import SystemClock
 from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.remote_read import stubs
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.server import RECEIVE_ACCESS
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
-from openmsmq.interfaces.service import MAPPER, RpcService, RpcSettings
+from openmsmq.interfaces.service import MAPPER, OFFERED, RpcService, RpcSettings
 from openmsmq.rpc.auth.context import AuthLevel
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.store.memory import MemoryStore
@@ -189,6 +189,7 @@ async def test_a_user_that_is_removed_loses_its_connections(tmp_path: Path) -> N
 async def test_the_endpoint_mapper_and_r_getserverport_name_the_ports_in_use(
     tmp_path: Path,
 ) -> None:
+    """MQMR-002, MQMR-013: for every interface."""
     async with running(tmp_path, alternate_port=0, mapper_port=0) as house:
         rpc, alternate = house.ports["rpc"], house.ports["rpc_alternate"]
 
@@ -202,7 +203,8 @@ async def test_the_endpoint_mapper_and_r_getserverport_name_the_ports_in_use(
             mapper.connect()
             entries = epm.hept_lookup(None, dce=mapper)
             found = [epm.PrintStringBinding(entry["tower"]["Floors"]) for entry in entries]
-            assert found == [f"ncacn_ip_tcp:127.0.0.1[{port}]" for port in (rpc, alternate)]
+            places = [f"ncacn_ip_tcp:127.0.0.1[{port}]" for port in (rpc, alternate)]
+            assert found == [place for place in places for _ in OFFERED]
             mapper.disconnect()
 
         await in_thread(ask)

@@ -152,7 +152,7 @@ def mapped_port(results: MapResults, host: str) -> int:
         with suppress(Malformed):
             if port := Tower.decode(data or b"").port:
                 return port
-    raise ServiceNotAvailable(f"{host}: its endpoint mapper knows no RemoteRead over TCP")
+    raise ServiceNotAvailable(f"{host}: its endpoint mapper does not know the interface over TCP")
 
 
 def check_result(result: int, words: str = "") -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
 from openmsmq import limits
 from openmsmq.engine.arrivals.arrival import Rejected
-from openmsmq.engine.arrivals.incoming import Head
+from openmsmq.engine.arrivals.incoming import Head, IncomingSequence
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
+from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import join_queue
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
@@ -81,7 +83,7 @@ class Destinations:
             name = view.destination
             if isinstance(name, DirectName) and (words := queues.resolver.misdirected(name)):
                 return Rejected(MessageClass.NACK_BAD_DST_Q, words)
-            queue = None if name is None else self._local(name)
+            queue = None if name is None else self.local(name)
         except MQError:
             queue = None
         if queue is None or queue.deleted or queue.kind not in VISIBLE:
@@ -93,13 +95,25 @@ class Destinations:
             return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_MSG)
         return queue
 
-    def _local(self, name: FormatName) -> ManagedQueue | None:
+    def local(self, name: FormatName) -> ManagedQueue | None:
         """The queue that a name means here; the computer in a direct name was looked at."""
         queues = self._core.queues
         if isinstance(name, DirectName):
             return queues.find(_path(name))
         local = queues.resolver.local(name)
         return None if local is None else queues.find(local)
+
+
+def streams_to(core: Core, queue: ManagedQueue) -> list[IncomingSequence]:
+    """The transactional streams of other managers that end in a queue, by sender and name."""
+    destinations = Destinations(core)
+    found: list[IncomingSequence] = []
+    for stream in core.incoming.items():
+        if stream.name:  # else it only says where a sender is
+            with suppress(MQError):
+                if destinations.local(parse_format_name(stream.name)) is queue:
+                    found.append(stream)
+    return sorted(found, key=lambda stream: (stream.source, stream.name))
 
 
 @lru_cache(maxsize=4096)

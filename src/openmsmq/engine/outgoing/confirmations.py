@@ -68,6 +68,7 @@ class Confirmations:
         if not number:
             return False
         begin = queue.sequences.acknowledged(sequence, number)
+        queue.sequences.note_ack(sequence, number, self._core.timeline.wall)
         last = min(sequence.lookup(number), queue.sequences.range_of(sequence)[1] - 1)
         first, end = sequence.lookup(begin), last + 1
         self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
@@ -93,6 +94,9 @@ class Confirmations:
                 if self._is_under_way(queue, lookup, raw) and batch.take_out(queue, lookup, raw):
                     gone.append((lookup, raw))
             lookups[:] = [lookup for lookup, _ in gone]
+            if len(gone) > 1 and (sequence := queue.sequences.of(gone[-1][0])) is not None:
+                last, before = sequence.number(gone[-1][0]), sequence.number(gone[-2][0])
+                queue.sequences.note_previous(sequence, last, before)
             self._reached(batch, queue, gone)
 
         def committed() -> None:

@@ -332,6 +332,12 @@ class Dispatcher:
         lookups.intersection_update(queue.holds)
         return len(lookups)
 
+    def transactional_in_transit(self, queue: ManagedQueue) -> list[int]:
+        """The lookup identifiers of those that wait for an order acknowledgement, in order."""
+        self.in_transit(queue)
+        sent = (item for item in self._in_transit.get(queue, set()) if item >= LOOKUP_BASE)
+        return sorted(lookup for lookup in sent if self._is_transactional(queue, lookup))
+
     def is_awaited(self, queue: ManagedQueue, first: int, end: int) -> bool:
         """Whether a transactional message between two lookup identifiers waits for a receipt."""
         holds, sent = queue.holds, self._in_transit.get(queue, set())

@@ -97,6 +97,20 @@ _NONE: Final = ((0, 0), 0)
 
 
 @dataclass(slots=True)
+class LastAck:
+    """The last order acknowledgement of an outgoing queue ([MS-MQDMPR] 3.1.1.3, EodLastAck)."""
+
+    sequence: SequenceId
+    number: int
+    previous: int
+    "The number of the message before that one."
+    time: int
+    "Seconds since 1970 UTC."
+    count: int = 1
+    "How often it came."
+
+
+@dataclass(slots=True)
 class Sequences:
     """The sequences of one outgoing queue, oldest first."""
 
@@ -111,6 +125,8 @@ class Sequences:
     "The same of the message that was sent last; none since they are sent again."
     _highest: tuple[SequenceId, int] = _NONE
     "The same of the last message that was ever sent in this run."
+    last_ack: LastAck | None = None
+    "None before the first acknowledgement of this run."
 
     def begin(self, sequence: OutgoingSequence) -> None:
         """A sequence has begun."""
@@ -173,6 +189,22 @@ class Sequences:
         first, self._removed = min(before, self._removed) + 1, max(number, before)
         self._acked = sequence.id, max(number, before)
         return first
+
+    def note_ack(self, sequence: OutgoingSequence, number: int, now: int) -> None:
+        """An order acknowledgement came ([MS-MQDMPR] 3.1.1.3); only the latest one is kept."""
+        last = self.last_ack
+        if last is None or last.sequence != sequence.id:
+            self.last_ack = LastAck(sequence.id, number, 0, now)
+        elif number > last.number:
+            self.last_ack = LastAck(sequence.id, number, last.number, now)
+        elif number == last.number:
+            last.time, last.count = now, last.count + 1
+
+    def note_previous(self, sequence: OutgoingSequence, number: int, previous: int) -> None:
+        """Which message is before the one that was acknowledged last."""
+        last = self.last_ack
+        if last is not None and (last.sequence, last.number) == (sequence.id, number):
+            last.previous = max(last.previous, previous)
 
     def look_again(self) -> None:
         """Some that have reached their queue could not be removed here."""

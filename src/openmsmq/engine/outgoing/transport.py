@@ -50,6 +50,15 @@ class RouteStatus(NamedTuple):
     resends: int = 0
 
 
+class ResendStatus(NamedTuple):
+    """When transactional messages without an acknowledgement are sent again."""
+
+    due: float | None = None
+    "In so many seconds; None if none waits for one."
+    interval: float = 0.0
+    "Seconds from the last time to then."
+
+
 class PeerSessions(NamedTuple):
     """The sessions that say they are of one manager."""
 
@@ -76,6 +85,14 @@ class Transport(Protocol):
 
     def route(self, queue: ManagedQueue) -> RouteStatus:
         """How the way to the destination of a queue stands."""
+        ...
+
+    def resend(self, queue: ManagedQueue) -> None:
+        """Send transactional messages again that are not acknowledged, now."""
+        ...
+
+    def resend_status(self, queue: ManagedQueue) -> ResendStatus:
+        """When that is done next."""
         ...
 
     def sessions(self) -> Mapping[UUID, PeerSessions]:

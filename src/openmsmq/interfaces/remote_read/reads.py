@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
-from typing import Protocol, TypeVar
 
 from sortedcontainers import SortedDict
 
@@ -24,6 +23,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     TransactionSequence,
 )
+from openmsmq.interfaces.driver import EngineDriver
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction, checked_action
 from openmsmq.interfaces.remote_read.queue_context import PendingRead, QueueContext
@@ -37,20 +37,6 @@ from openmsmq.interfaces.remote_read.results import (
     require_receive,
 )
 from openmsmq.rpc.interface import RpcCall
-
-T = TypeVar("T")
-
-
-class EngineDriver(Protocol):
-    """What calls the manager and commits."""
-
-    def call(self, make: Callable[[], T]) -> T:
-        """Call the manager."""
-        ...
-
-    def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
-        """Call the manager; `answered` is called when the answer is there, at once or later."""
-        ...
 
 
 class RemoteReads:

@@ -21,12 +21,13 @@ from openmsmq.errors import (
     QueueNotFound,
     TransactionUsage,
 )
+from openmsmq.interfaces.driver import EngineDriver
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.limits import CLEANUP_AFTER
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import checked_action
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.queue_context import QueueContext
-from openmsmq.interfaces.remote_read.reads import EngineDriver, RemoteReads
+from openmsmq.interfaces.remote_read.reads import RemoteReads
 from openmsmq.interfaces.remote_read.results import (
     OK,
     STATUS_INVALID_PARAMETER,

@@ -17,6 +17,7 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import DtcConnect, MQError, TransactionSequence
+from openmsmq.interfaces.driver import EngineDriver
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.coordinator import (
     COORDINATOR,
@@ -24,7 +25,6 @@ from openmsmq.interfaces.remote_read.coordinator import (
     CoordinatorOpnum,
     TransactionArgument,
 )
-from openmsmq.interfaces.remote_read.reads import EngineDriver
 from openmsmq.interfaces.remote_read.results import result_of
 from openmsmq.rpc.association import Association
 from openmsmq.rpc.interface import RpcCall, RpcInterface, RpcMethod

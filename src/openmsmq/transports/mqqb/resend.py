@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from openmsmq.engine.outgoing.dispatch import Dispatcher
+from openmsmq.engine.outgoing.transport import ResendStatus
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.transports.timer import Timer, Timers
 
@@ -15,26 +17,31 @@ SCHEDULE: Final = (30.0,) * 3 + (300.0,) * 3 + (1800.0,) * 3 + (21600.0,)
 class _Waiting:
     """A queue with messages that are to be acknowledged in order."""
 
-    __slots__ = ("place", "timer")
+    __slots__ = ("count", "due", "place", "timer")
 
-    def __init__(self, timer: Timer) -> None:
+    def __init__(self, timer: Timer, due: float) -> None:
         self.timer = timer
+        self.due = due
+        "When they are sent again."
         self.place = 0
         "In the schedule."
+        self.count = 0
+        "How often they were sent again."
 
 
 class ResendTimers:
     """Transactional Ack Wait Timers, one for each outgoing queue ([MS-MQQB] 3.1.2.6)."""
 
-    def __init__(self, dispatcher: Dispatcher, timers: Timers) -> None:
+    def __init__(self, dispatcher: Dispatcher, timers: Timers, now: Callable[[], float]) -> None:
         self._dispatcher = dispatcher
         self._timers = timers
+        self._now = now
         self._waiting: dict[ManagedQueue, _Waiting] = {}
 
     def sent(self, queue: ManagedQueue) -> None:
         """Messages were sent; the timer starts unless it runs (AMB-34)."""
         if queue not in self._waiting:
-            self._waiting[queue] = _Waiting(self._start(queue, 0))
+            self._waiting[queue] = _Waiting(self._start(queue, 0), self._now() + SCHEDULE[0])
 
     def progress(self, queue: ManagedQueue) -> None:
         """Some were acknowledged: the others get their time anew."""
@@ -56,7 +63,21 @@ class ResendTimers:
     def count(self, queue: ManagedQueue) -> int:
         """How often in a row no answer came (EodResendCount)."""
         waiting = self._waiting.get(queue)
-        return 0 if waiting is None else waiting.place
+        return 0 if waiting is None else waiting.count
+
+    def status(self, queue: ManagedQueue) -> ResendStatus:
+        """When they are sent again (EodResendTime, EodResendInterval)."""
+        waiting = self._waiting.get(queue)
+        if waiting is None:
+            return ResendStatus()
+        return ResendStatus(max(0.0, waiting.due - self._now()), SCHEDULE[waiting.place])
+
+    def resend(self, queue: ManagedQueue) -> None:
+        """Send again now, as if the time were over; the interval stays (MG-39)."""
+        waiting = self._waiting.get(queue)
+        if waiting is not None and self._dispatcher.in_transit(queue):
+            waiting.timer.cancel()
+            self._restart(queue, waiting)
 
     def _start(self, queue: ManagedQueue, place: int) -> Timer:
         return self._timers.call_later(SCHEDULE[place], lambda: self._again(queue))
@@ -67,5 +88,10 @@ class ResendTimers:
             return
         waiting = self._waiting[queue]
         waiting.place = min(waiting.place + 1, len(SCHEDULE) - 1)
+        self._restart(queue, waiting)
+
+    def _restart(self, queue: ManagedQueue, waiting: _Waiting) -> None:
+        waiting.count += 1
         waiting.timer = self._start(queue, waiting.place)
+        waiting.due = self._now() + SCHEDULE[waiting.place]
         self._dispatcher.take_back_transactional(queue)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import Identity, place_of
 from openmsmq.engine.core import Core
+from openmsmq.engine.outgoing.transport import PeerSessions
 from openmsmq.engine.queues.queue import Purpose
 from openmsmq.runtime.logs import log_event
 from openmsmq.security.principals import authenticated_token, principal_sid
@@ -104,6 +105,14 @@ class SessionTable:
             if link.is_open and link.origin.scopes(source.bytes_le)[0] == scope:
                 return link
         return None
+
+    def sessions(self) -> dict[UUID, PeerSessions]:
+        """The managers that are connected, and those with several places at a time."""
+        addresses = self.addresses()
+        return {
+            guid: PeerSessions(addresses.get(guid, ()), self.clones.get(guid, ()))
+            for guid in {*addresses, *self.clones}
+        }
 
     def _entitle(self, link: Link) -> None:
         """Decide for whom a session may speak, by what the peer table says."""

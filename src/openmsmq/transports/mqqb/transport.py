@@ -17,7 +17,7 @@ from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
+from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, ResendStatus, RouteStatus
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.parts import host_key
 from openmsmq.net.wire import Wire
@@ -86,7 +86,7 @@ class BinaryTransport:
         self._unsent: dict[ManagedQueue, float] = {}
         "Since when what strangers make us send waits for a connection."
         self._sweep_timer: Timer | None = None
-        self._resend_timers = ResendTimers(self.dispatcher, network)
+        self._resend_timers = ResendTimers(self.dispatcher, network, self.now)
         self.received_acks = ReceivedAcks(
             local, local.confirmations, self._resend_timers.progress, self._identify
         )
@@ -211,8 +211,7 @@ class BinaryTransport:
         transfer, peer = queue.transfer, self.peer_of(queue)
         assert transfer is not None, "an outgoing queue knows its way"
         state, resends = str(transfer.state), self._resend_timers.count(queue)
-        if peer is None:
-            # There is nothing to send, so no connection is waited for.
+        if peer is None:  # there is nothing to send, so no connection is waited for
             is_over = transfer.state is TransferState.WAITING
             return RouteStatus(str(TransferState.INACTIVE) if is_over else state, resends=resends)
         link = self.link_of(peer, queue)
@@ -220,13 +219,17 @@ class BinaryTransport:
             return RouteStatus(state, link.next_hop, link.open_since, resends=resends)
         return peer.route(queue, state, resends, self.now())
 
+    def resend(self, queue: ManagedQueue) -> None:
+        """Send transactional messages again that are not acknowledged, now."""
+        self._resend_timers.resend(queue)
+
+    def resend_status(self, queue: ManagedQueue) -> ResendStatus:
+        """When that is done next."""
+        return self._resend_timers.status(queue)
+
     def sessions(self) -> dict[UUID, PeerSessions]:
         """The managers that are connected, and those with several places at a time."""
-        addresses, clones = self.session_table.addresses(), self.session_table.clones
-        return {
-            guid: PeerSessions(addresses.get(guid, ()), clones.get(guid, ()))
-            for guid in {*addresses, *clones}
-        }
+        return self.session_table.sessions()
 
     # Peers
 

@@ -17,7 +17,7 @@ from openmsmq.clock import Clock
 from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.state import Attempt
-from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
+from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, ResendStatus, RouteStatus
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
@@ -186,6 +186,13 @@ class PgmTransport:
             last_error=route.last_error,
             resends=0 if route.source is None else route.source.counts["repairs"],
         )
+
+    def resend(self, queue: ManagedQueue) -> None:
+        """Nothing that goes to a group is transactional."""
+
+    def resend_status(self, queue: ManagedQueue) -> ResendStatus:
+        """Never."""
+        return ResendStatus()
 
     def sessions(self) -> Mapping[UUID, PeerSessions]:
         """None: receivers say nothing about themselves."""

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from math import inf
 from typing import Final
 
+from openmsmq.engine.outgoing.transport import ResendStatus
 from openmsmq.transports.srmp.exchange import Verdict, verdict_of
 from openmsmq.types.outgoing import TransferState
 
@@ -144,6 +145,20 @@ class Delivery:
     def retry(self) -> None:
         """An operator wants the next attempt now."""
         self._retry_at = inf
+
+    def resend(self, now: float) -> bool:
+        """Send again now, as if it were time to (MG-39); False if no receipt is awaited."""
+        if self._resend_at == inf:
+            return False
+        self._resend_at = now + self._resend_interval
+        self.resends += 1
+        return True
+
+    def resend_status(self, now: float) -> ResendStatus:
+        """When that is due by itself."""
+        if self._resend_at == inf:
+            return ResendStatus()
+        return ResendStatus(max(0.0, self._resend_at - now), self._resend_interval)
 
     @property
     def is_over(self) -> bool:

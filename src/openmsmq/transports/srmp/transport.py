@@ -22,7 +22,7 @@ from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.outgoing.state import Attempt
-from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
+from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, ResendStatus, RouteStatus
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of
@@ -165,6 +165,21 @@ class SrmpTransport:
             next_retry=wait,
             last_error=route.last_error,
             resends=delivery.resends,
+        )
+
+    def resend(self, queue: ManagedQueue) -> None:
+        """Post transactional messages again that no receipt came for, now."""
+        route = self._routes.get(queue)
+        if route is not None and route.delivery.resend(self._clock.elapsed()):
+            if not route.is_streaming:
+                self._dispatcher.take_back_transactional(queue)
+            self._go(route)
+
+    def resend_status(self, queue: ManagedQueue) -> ResendStatus:
+        """When that is done next."""
+        route = self._routes.get(queue)
+        return (
+            ResendStatus() if route is None else route.delivery.resend_status(self._clock.elapsed())
         )
 
     def sessions(self) -> Mapping[UUID, PeerSessions]:

@@ -77,7 +77,7 @@ def test_messages_are_sent_again_by_the_schedule() -> None:
     deaf.send("1")
     times = [at for at, _ in deaf.listen(60_000, 30)]
     assert times == [0, 30, 60, 90, 390, 690, 990, 2790, 4590, 6390, 27990, 49590]
-    assert resends(deaf) == len(SCHEDULE) - 1
+    assert resends(deaf) == len(times) - 1
     assert deaf.queue.messages == 1
 
 

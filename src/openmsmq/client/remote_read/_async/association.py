@@ -94,8 +94,15 @@ class RpcLink:
 class RpcAssociation:
     """The connections of a client; handles are good as long as one of them is open."""
 
-    def __init__(self, place: RemotePlace, connections_max: int = CLIENT_CONNECTIONS_MAX) -> None:
+    def __init__(
+        self,
+        place: RemotePlace,
+        connections_max: int = CLIENT_CONNECTIONS_MAX,
+        interface: SyntaxId = REMOTE_READ,
+    ) -> None:
+        """`interface` is the one that is called unless a call names another."""
         self._place = place
+        self._interface = interface
         self._connections_max = connections_max
         self._idle: list[RpcLink] = []
         self._open: set[RpcLink] = set()
@@ -114,7 +121,7 @@ class RpcAssociation:
         kind: type[StructureT],
         *,
         wait: float | None = 0,
-        syntax: SyntaxId = REMOTE_READ,
+        syntax: SyntaxId | None = None,
         abandoned: list[RpcLink] | None = None,
     ) -> StructureT:
         """Make a call on a connection that is free; the server may wait so many seconds.
@@ -122,7 +129,7 @@ class RpcAssociation:
         A connection whose call ended in no answer is closed. If the caller gave up and has a list
         for it, the connection is added there instead: handles would be lost with the last one.
         """
-        link = await self._take(syntax)
+        link = await self._take(syntax or self._interface)
         timeout = None if wait is None else wait + self._place.timeout
         try:
             stub = await link.call(opnum, arguments.encode(), timeout)
@@ -143,7 +150,7 @@ class RpcAssociation:
 
     async def connect(self) -> None:
         """Have a connection, made if there is none."""
-        self._idle.append(await self._take(REMOTE_READ))
+        self._idle.append(await self._take(self._interface))
 
     async def _take(self, syntax: SyntaxId) -> RpcLink:
         """A free connection for an interface, made if there is none."""
@@ -192,15 +199,20 @@ class RpcAssociation:
         return link
 
     async def _find_port(self) -> int:
-        """Ask the endpoint mapper, then R_GetServerPort there ([MS-MQRR] 3.1.4.1, 3.2.4.1)."""
+        """Ask the endpoint mapper, then R_GetServerPort there ([MS-MQRR] 3.1.4.1, 3.2.4.1).
+
+        Other interfaces have no such operation ([MS-MQMR] 2.1).
+        """
         place = self._place
-        asked = map_arguments(REMOTE_READ)
+        asked = map_arguments(self._interface)
         link = await self._connect(place.mapper_port, ENDPOINT_MAPPER, SecureChannel())
         try:
             stub = await link.call(MapperOpnum.MAP, asked.encode(), place.timeout)
         finally:
             link.close()
         port = mapped_port(MapResults.decode(stub), place.host)
+        if self._interface != REMOTE_READ:
+            return port
         link = await self._connect(port, REMOTE_READ, place.channel())
         try:
             arguments = stubs.NoArguments().encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.net.addresses import is_loopback
 from openmsmq.rpc.auth.context import AuthLevel
 

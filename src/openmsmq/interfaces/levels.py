@@ -1,4 +1,4 @@
-"""Which authentication level a remote reader has to use ([MS-MQRR] 3.1.4.2, notes 19, 26, 38)."""
+"""Which authentication level callers have to use ([MS-MQRR] 3.1.4.2, notes 19, 26, 38)."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ class LevelPolicy:
         if self.allow_anonymous and anonymous_reads:
             return AuthLevel.NONE
         return self._usual(address)
+
+    def least_to_manage(self, address: str) -> AuthLevel:
+        """The lowest level of calls to management ([MS-MQMR] 5.1; MG-02): signed, at least."""
+        if self.allow_unauthenticated:
+            return AuthLevel.NONE
+        return max(self._usual(address), AuthLevel.INTEGRITY)
 
     def _usual(self, address: str) -> AuthLevel:
         """Encryption but on loopback, where a login is enough ([MS-MQRR] 3.1.4.2, note 19)."""

@@ -1,0 +1,1 @@
+"""`openmsmq manage`: look after a manager elsewhere over remote calls."""

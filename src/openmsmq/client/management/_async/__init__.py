@@ -1,0 +1,1 @@
+"""The client of management over remote calls, for asyncio."""
