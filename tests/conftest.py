@@ -17,7 +17,10 @@ from openmsmq.runtime import startup as opening
 from tests.quick import EXAMPLES, QUICK
 
 SPARK = "tests/spark/"
-ALONE = ("test_cluster.py", "test_kill.py", "test_pipeline_process.py")
+ALONE = (
+    *("test_cluster.py", "test_kill.py", "test_pipeline_process.py"),
+    "test_tokens.py::test_a_token_is_shown_nowhere",
+)
 "Tests of Spark that start sessions of their own."
 BY_FILE = ("tests/unit/", "tests/docs/", "tests/tidy/", "tests/hostile/", "tests/fuzz/")
 
