@@ -92,7 +92,7 @@ class EndpointMapper:
         raise RpcFault(RpcStatus.CANNOT_PERFORM)
 
     def _map(self, call: RpcCall) -> None:
-        """ept_map ([MS-RPCE] 3.1.3.5.3): the address in the question is ignored."""
+        """ept_map ([MS-RPCE] 2.2.1.2.5, 3.1.3.5.3): the address in the question is ignored."""
         asked = call.args(MapArguments)
         towers: list[bytes] = []
         try:

@@ -9,10 +9,13 @@ from tests.unit.engine.runs import BODIES, check, fill, history, letters, rows, 
 from tests.unit.engine.world import NOW, OWNER, World, letter
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.commit.run_rows import RunRows, may_be_run
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.layout import NEVER, Owed
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed
+from openmsmq.limits import U32_MAX
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.queues import Poison
 
@@ -284,3 +287,62 @@ def test_bytes_are_counted_over_several_runs_and_single_messages(world: World) -
             assert world.done(found) == entries[:count]
     assert world.done(world.receiver.peek(queue, 9, OWNER, wait=False)) == entries[:9]
     assert world.done(world.receiver.peek(queue, 9, OWNER, wait=False, size_max=1)) == entries[:1]
+
+
+@pytest.mark.parametrize(("first", "fits"), [(U32_MAX - 8, True), (U32_MAX - 7, False)])
+def test_identifiers_of_a_run_do_not_begin_again(*, first: int, fits: bool) -> None:
+    packets = [message.packet for message in letters()]
+    numbers = ((first + n & U32_MAX).to_bytes(4, "little") for n in range(8))
+    packets = [p[:56] + number + p[60:] for p, number in zip(packets, numbers, strict=True)]
+    assert may_be_run(packets, NEVER, 0) is fits
+    assert may_be_run(packets, NEVER, Owed.TRANSACTIONAL) is fits
+    assert not may_be_run(packets, NEVER - 1, 0)
+
+
+def test_messages_of_other_sources_are_no_run() -> None:
+    packets = [message.packet for message in letters()]
+    assert may_be_run(packets, NEVER, 0)
+    assert not may_be_run(
+        [*packets[:-1], packets[-1][:16] + bytes(16) + packets[-1][32:]], NEVER, 0
+    )
+
+
+@pytest.fixture
+def several(world: World) -> tuple[World, int, list[int], int]:
+    """Two runs of eight messages and one alone: their queue and lookups, and the size of each."""
+    queue = world.queue()
+    world.send(queue, *letters())
+    world.send(queue, *letters(first=20))
+    world.send(queue, letter("x", number=40))
+    sizes = {len(message.packet) for message in letters()}
+    assert [run.left for run in runs(world)] == [8, 8]
+    return world, queue.number, world.lookups(queue), sizes.pop()
+
+
+def test_messages_are_taken_out_of_all_their_runs_at_once(
+    several: tuple[World, int, list[int], int],
+) -> None:
+    world, queue, lookups, size = several
+    changed = RunRows(world.core.store.begin())
+    asked = [lookups[place] for place in (9, 16, 0, 7, 8)]
+    assert changed.missing(queue, asked) == [lookups[16]]
+    assert changed.remove(queue, asked) == (4, 4 * size, [lookups[16]])
+    assert changed.missing(queue, asked) == sorted(asked)
+    assert changed.remove(queue, asked) == (0, 0, sorted(asked))
+    assert [changed.has(queue, lookup) for lookup in lookups[6:11]] == [True, *[False] * 3, True]
+    world.core.store.abort()
+
+
+def test_consecutive_messages_are_taken_out_of_one_run_together_or_not_at_all(
+    several: tuple[World, int, list[int], int],
+) -> None:
+    world, queue, lookups, size = several
+    changed = RunRows(world.core.store.begin())
+    end = lookups[7] + 1
+    assert changed.remove_all(queue, lookups[5], end + 1) == 0, "one is in the next run"
+    assert changed.remove_all(queue, lookups[16], lookups[16] + 1) == 0, "it is in none"
+    assert changed.missing(queue, lookups[:16]) == []
+    assert changed.remove_all(queue, lookups[5], end) == 3 * size
+    assert changed.remove_all(queue, lookups[4], lookups[5] + 1) == 0, "one is gone"
+    assert changed.missing(queue, lookups[:16]) == lookups[5:8]
+    world.core.store.abort()
