@@ -25,7 +25,7 @@ from openmsmq.engine.arrivals.acknowledgements import Acknowledgements
 from openmsmq.engine.arrivals.duplicates import Duplicates
 from openmsmq.engine.arrivals.examination import Examiner
 from openmsmq.engine.arrivals.incoming import IncomingSequences
-from openmsmq.engine.arrivals.peers import PeerTable
+from openmsmq.engine.arrivals.peers import PeerTable, Pin
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
@@ -55,6 +55,10 @@ from openmsmq.engine.storage.tables import Store, Table, Writer
 from openmsmq.engine.transactions.outcomes import Decisions
 from openmsmq.engine.transactions.transaction import date_prepared
 from openmsmq.errors import GenericError, MQError, StorageError, StorageFull
+from openmsmq.names.parts import host_key
+from openmsmq.routing.decision import Routes
+from openmsmq.routing.file import read_topology, split_address
+from openmsmq.routing.topology import RoutedManager
 from openmsmq.types.queues import QueueKind
 
 
@@ -99,6 +103,9 @@ class Core(EngineState):
         date_prepared(loaded.prepared, self.timeline.now)
         self.decisions = Decisions(store.snapshot)
         self.peers = PeerTable(store.snapshot)
+        self.on_topology: list[Callable[[], None]] = []
+        "Called when messages are routed by another topology."
+        self._set_topology()
         self.incoming = IncomingSequences(store.snapshot, self.peers.knows)
         self.duplicates = Duplicates(store.snapshot)
         self.examiner = Examiner()
@@ -262,8 +269,24 @@ class Core(EngineState):
             self.settings = self.settings.changed(**changes)
             self.history.limit = self.settings.history << 20
             self.audit.limit = self.settings.audit << 20
+            if "topology" in changes:
+                self._set_topology()
+                for call in self.on_topology:
+                    call()
 
         return write_settings(changes, self.submit, committed)
+
+    def _set_topology(self) -> None:
+        """Route by what the settings say, and know the managers of it."""
+        topology = read_topology(self.settings.topology)
+        self.routes = Routes(topology, self.identity)
+        self.peers.set_topology(
+            {
+                host_key(manager.name): Pin(manager.id, manager.router, _host_of(manager))
+                for manager in topology.managers.values()
+                if manager.id != self.identity and not manager.foreign
+            }
+        )
 
     # Time
 
@@ -355,3 +378,9 @@ class Core(EngineState):
         """Let every read that waits fail."""
         for queue in self.queues.everything:
             self.readers.cancel_all(queue, error)
+
+
+def _host_of(manager: RoutedManager) -> str:
+    """The computer at which a manager of a topology is."""
+    found = split_address(manager.address)
+    return manager.name if found is None else found[0]

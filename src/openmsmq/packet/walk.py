@@ -251,3 +251,8 @@ def _ends_at(data: bytes, offset: int, size: int) -> bool:
         and label <= limits.LABEL_UNITS_MAX
         and (not label or data[label_end - 2 : label_end] == NULL_UNIT)
     )
+
+
+def one_hop_more(packet: bytes) -> bytes:
+    """A packet as a router passes it on: UserHeader.Flags.RC counts it ([MS-MQQB] 3.1.5.8.2)."""
+    return b"".join((packet[:FLAGS], bytes((packet[FLAGS] + 1,)), packet[FLAGS + 1 :]))

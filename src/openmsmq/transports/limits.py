@@ -61,3 +61,7 @@ RETRY_MAX: Final = 5.0
 """Seconds between attempts to connect (Session Retry Connect Timer, [MS-MQQB] 3.1.2.3). At the
 limit: the time between them grows no further.
 """
+FAILED_HOPS_MAX: Final = 10_000
+"""Managers that could not be connected to and are passed over for a while. At the limit: the one
+that failed longest ago is forgotten, and tried again.
+"""

@@ -91,6 +91,7 @@ class Net:
         self.ends: list[End] = []
         self.is_slow = False
         "No one is connected, for now."
+        self.is_reachable: Callable[[Station, Place], bool] = lambda station, place: True
         self._asked: list[Callable[[], None]] = []
 
     @property
@@ -129,7 +130,7 @@ class Net:
     ) -> None:
         there = self.stations.get(place)
         accept: Callable[[Wire], PeerMachine]
-        if there is not None and there.is_up:
+        if there is not None and there.is_up and self.is_reachable(station, place):
             accept, enter = there.transport.accept, there.enter
         elif place in self.listeners:
             accept, enter = self.listeners[place], _call

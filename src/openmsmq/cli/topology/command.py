@@ -41,10 +41,10 @@ def topology() -> None:
 @click.argument("file", type=_file)
 @manager_options
 def apply(file: Path, *, location: ManagerLocation, as_json: bool) -> None:
-    """Keep the sites, links and managers of a TOML file, to show routes by them.
+    """Route messages by the sites, links and managers of a TOML file, from now on.
 
-    Messages are not passed on yet. All managers get the same file. A wrong file changes nothing:
-    exit code 2 names the line and the reason. An empty file ends routing.
+    All managers get the same file. A wrong file changes nothing: exit code 2 names the line and the
+    reason. An empty file ends routing.
 
     \b
     A file, with all keys; with the first line an editor checks it (openmsmq assets):

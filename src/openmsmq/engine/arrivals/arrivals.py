@@ -25,7 +25,7 @@ from openmsmq.engine.arrivals.arrival import (
     StreamProgress,
     run_of,
 )
-from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations
+from openmsmq.engine.arrivals.destinations import NO_ROUTER, WENT_ROUND, Destinations
 from openmsmq.engine.arrivals.examination import PROTECTED
 from openmsmq.engine.arrivals.incoming import (
     Head,
@@ -34,7 +34,8 @@ from openmsmq.engine.arrivals.incoming import (
     head_of,
 )
 from openmsmq.engine.arrivals.protection import Guard
-from openmsmq.engine.arrivals.refusal import Refusals
+from openmsmq.engine.arrivals.refusal import REJECTED, Refusals
+from openmsmq.engine.arrivals.transit import TRACED, forward
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
@@ -51,27 +52,11 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
 from openmsmq.security.principals import format_token
+from openmsmq.types.queues import QueueKind
 
-REJECTED: Final = "rejected: "
-"What the words of statistics begin with that count rejected messages by reason."
-REASONS: Final = (
-    MessageClass.NACK_ACCESS_DENIED,
-    MessageClass.NACK_BAD_DST_Q,
-    MessageClass.NACK_BAD_ENCRYPTION,
-    MessageClass.NACK_BAD_SIGNATURE,
-    MessageClass.NACK_HOP_COUNT_EXCEEDED,
-    MessageClass.NACK_NOT_TRANSACTIONAL_MSG,
-    MessageClass.NACK_NOT_TRANSACTIONAL_Q,
-    MessageClass.NACK_Q_EXCEED_QUOTA,
-    MessageClass.NACK_REACH_QUEUE_TIMEOUT,
-    MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER,
-)
-"Why messages are rejected."
 _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 "Headers that differ from message to message and are looked at each time."
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
-TRACED: Final = 1
-"In the fourth byte of a packet: TR of BaseHeader.Flags."
 _STRANGER: Final = Owed.STRANGER.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
 _ACKNOWLEDGED: Final = Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL
@@ -187,8 +172,13 @@ class Arrivals:
         if position is not None and self._destinations.is_here(head):
             self._take_next(work, packet, head, position)
             return
+        if position is not None and self._core.routes.is_router:
+            self._accept(work, packet, head)  # its receiver drops what comes twice
+            return
         scopes = work.origin.scopes(head.source)
-        self._take_plain(work, packet, scopes, head.message_key(scopes[0]), head)
+        self._take_plain(
+            work, packet, scopes, self._destinations.message_key(head, scopes[0]), head
+        )
 
     def _take_plain(
         self,
@@ -278,9 +268,14 @@ class Arrivals:
         self, work: ArrivalWork, packet: bytes, head: Head, position: ArrivalPosition | None = None
     ) -> None:
         """Put a message into its queue, or say why not."""
-        found = self._destinations.find(work.found, packet, head, work.origin.target)
+        origin = work.origin
+        found = self._destinations.find(work.found, packet, head, origin.peer, origin.target)
         if isinstance(found, Rejected):
             self._reject(work, packet, found, head)
+            return
+        if found.kind is QueueKind.OUTGOING:
+            self._require_room(work, len(packet))
+            forward(self._core, work, packet, head, found)
             return
         clear = packet
         if head.flags & PROTECTED or found.properties.is_guarded:
@@ -312,8 +307,7 @@ class Arrivals:
     def _record(self, work: ArrivalWork, fault: MessageClass, queue: ManagedQueue) -> None:
         """Have the audit log say that a message was refused, once its commit is on disk."""
         origin, audit = work.origin, self._core.audit
-        who = format_token(origin.principal)
-        words = describe_class(fault)
+        who, words = format_token(origin.principal), describe_class(fault)
         denied = partial(audit.denied_to, who, "send", path_name(queue), words, origin.name)
         if work.batch is None:
             denied()
@@ -424,7 +418,9 @@ class Arrivals:
             core.statistics.count("out of order")
             return
         scopes = work.origin.scopes(head.source)
-        self._take_fresh(work, packet, scopes, head.message_key(scopes[0]), head)
+        self._take_fresh(
+            work, packet, scopes, self._destinations.message_key(head, scopes[0]), head
+        )
 
     def _take_fresh(
         self,
@@ -447,7 +443,8 @@ class Arrivals:
         found: dict[tuple[bytes, int], ManagedQueue | Rejected] = {}
         while origin.waiting:
             for packet, _ in origin.waiting.pop():
-                target = self._destinations.queue_of(found, packet, head_of(packet))
+                head = head_of(packet)
+                target = self._destinations.queue_of(found, packet, head, origin.peer)
                 if isinstance(target, ManagedQueue):
                     origin.ahead.add(target)
         return queue in origin.ahead
@@ -522,7 +519,8 @@ class Arrivals:
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
             core.acknowledgements.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
-            is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
+            is_final = reason is WENT_ROUND or rejected.words == NO_ROUTER  # (RT-11)
+            is_owed = is_final or self._destinations.is_here(head)
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
                 core.acknowledgements.send_receipt(batch, packet, reason, flags, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
+from uuid import UUID
 
 from openmsmq import limits
 from openmsmq.engine.arrivals.arrival import Rejected
@@ -14,13 +15,16 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
-from openmsmq.names.format import parse_format_name
+from openmsmq.names.format import PrivateName, PublicName, parse_format_name
 from openmsmq.names.parts import join_queue
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
+from openmsmq.routing.decision import RoutingRule
 from openmsmq.types.queues import VISIBLE
 
+NO_ROUTER: Final = "it is for another manager, and this one is no router"
+NO_CONNECTOR: Final = "it is for a foreign system, and there are no connector queues yet"
 WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
 "The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
 Targets = dict[tuple[bytes, int], ManagedQueue | Rejected]
@@ -39,30 +43,71 @@ class Destinations:
         """Whether a message is for a queue of this manager."""
         return head.addressee in self._addressees
 
+    def message_key(self, head: Head, scope: bytes) -> bytes:
+        """By what a message is known that comes twice.
+
+        One for another manager may come again by another way, with a higher hop count (RT-14).
+        """
+        return head.message_key(scope) if self.is_here(head) else head.transit_key(scope)
+
     def find(
-        self, known: Targets, packet: bytes, head: Head, target: ManagedQueue | None = None
+        self,
+        known: Targets,
+        packet: bytes,
+        head: Head,
+        came_from: bytes,
+        target: ManagedQueue | None = None,
     ) -> ManagedQueue | Rejected:
         """The queue a message goes to, or why it goes to none; `known` are those found before.
 
-        With a `target` the message is for it, whatever its destination says.
+        `came_from` is the manager that brought it. With a `target` the message is for it, whatever
+        its destination says.
         """
         if self._is_late(head):
             return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
         if target is not None:
             return target if not target.deleted else Rejected(MessageClass.NACK_BAD_DST_Q)
-        if not self.is_here(head):
-            if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
-                return Rejected(WENT_ROUND)
-            return Rejected(MessageClass.NACK_BAD_DST_Q)  # there is no routing yet
-        return self.queue_of(known, packet, head)
+        return self.queue_of(known, packet, head, came_from)
 
-    def queue_of(self, known: Targets, packet: bytes, head: Head) -> ManagedQueue | Rejected:
+    def queue_of(
+        self, known: Targets, packet: bytes, head: Head, came_from: bytes
+    ) -> ManagedQueue | Rejected:
         """The queue that a message is for, by destination and whether it is transactional."""
+        if not self.is_here(head):
+            return self._forwarded(packet, head, came_from)
         key = head.destination, head.flags & UserFlags.TH
         found = known.get(key)
         if found is None:
             found = known[key] = self._target(PacketView(packet), head.flags)
         return found
+
+    def _forwarded(self, packet: bytes, head: Head, came_from: bytes) -> ManagedQueue | Rejected:
+        """The outgoing queue of a message for another manager ([MS-MQQB] 3.1.5.8.2, RT-11).
+
+        Only a router takes it, and only for a manager that its topology knows: anyone could have
+        this one keep messages for any number of others.
+        """
+        if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
+            return Rejected(WENT_ROUND)
+        routes, goal = self._core.routes, UUID(bytes_le=head.addressee)
+        if not routes.is_router:
+            words = NO_ROUTER if routes.manager else ""
+            return Rejected(MessageClass.NACK_BAD_DST_Q, words)
+        if goal not in routes.topology.managers:
+            return Rejected(MessageClass.NACK_BAD_DST_Q, f"{goal} is not in the topology")
+        if routes.decide(goal).rule is RoutingRule.CONNECTOR:
+            return Rejected(MessageClass.NACK_BAD_DST_Q, NO_CONNECTOR)
+        try:
+            name = PacketView(packet).destination
+        except MQError:
+            name = None
+        is_sideways = routes.is_sideways(UUID(bytes_le=came_from), goal)
+        match name:
+            case PrivateName():
+                return self._core.queues.forwarding(name, is_sideways=is_sideways)
+            case PublicName():  # what decides the way is the manager, whatever its queue
+                return self._core.queues.forwarding(PrivateName(goal, 0), is_sideways=is_sideways)
+        return Rejected(MessageClass.NACK_BAD_DST_Q)
 
     def _is_late(self, head: Head) -> bool:
         """Whether a lifetime of a message is over (AMB-41).

@@ -27,7 +27,7 @@ from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.errors import MQError
 from openmsmq.names.parts import fold
 from openmsmq.packet.headers.transaction import TransactionHeaderStart
-from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import DIRECT, FLAGS, NAMES, after_names, u16, u32
 from openmsmq.wire.text import decode_utf16
@@ -370,6 +370,11 @@ class Head(NamedTuple):
     def message_key(self, scope: bytes) -> bytes:
         """By what a message that comes twice is known (AMB-39); `scope` is `Origin.scope`."""
         return scope + self.number + self.destination
+
+    def transit_key(self, scope: bytes) -> bytes:
+        """The same for one that is passed on: it may come again by another way (RT-14)."""
+        hops = (self.flags & UserFlags.RC).to_bytes(1, "big")
+        return scope + self.number + _digest(self.destination + hops)
 
     def sequence_key(self, scope: bytes) -> bytes:
         """By what the sequence of a message is known (AMB-20)."""

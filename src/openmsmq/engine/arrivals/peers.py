@@ -80,14 +80,31 @@ class PeerTable:
     def __init__(self, snapshot: Snapshot) -> None:
         rows = snapshot.scan(Table.TRANSFER, PEER, PEER + b"\xff" * 17)
         self._peers = {peer.id: peer for peer in (read_peer(key, row) for key, row in rows)}
-        self._pins: dict[str, Pin] = {}
-        "By the key of the computer's name."
+        self._configured: Mapping[str, Pin] = {}
+        self._routed: Mapping[str, Pin] = {}
+        self._set_pins()
         self.identity = Identity.ADDRESS
 
     def configure(self, identity: Identity, pins: Mapping[str, Pin]) -> None:
         """Take what the configuration says; `pins` are by the key of a computer's name."""
         self.identity = identity
-        self._pins = dict(pins)
+        self._configured = dict(pins)
+        self._set_pins()
+
+    def set_topology(self, pins: Mapping[str, Pin]) -> None:
+        """Take what a topology says of managers; what the configuration says counts for more."""
+        self._routed = pins
+        self._set_pins()
+
+    def _set_pins(self) -> None:
+        self._pins = {**self._routed, **self._configured}
+        "By the key of the computer's name."
+        self._by_id: dict[UUID, list[tuple[str, Pin]]] = {}
+        "Those that name a manager."
+        self._unnamed = {name: pin for name, pin in self._pins.items() if pin.id is None}
+        for name, pin in self._pins.items():
+            if pin.id is not None:
+                self._by_id.setdefault(pin.id, []).append((name, pin))
 
     def __iter__(self) -> Iterator[KnownPeer]:
         return iter(self._peers.values())
@@ -109,7 +126,7 @@ class PeerTable:
 
     def is_pinned(self, peer: UUID) -> bool:
         """Whether the configuration names this manager by its identity."""
-        return any(pin.id == peer for pin in self._pins.values())
+        return peer in self._by_id
 
     def pinned_at(self, name: str) -> UUID | None:
         """Which manager must answer at a computer; None for any."""
@@ -118,7 +135,7 @@ class PeerTable:
 
     def certificate_of(self, peer: UUID) -> str:
         """The fingerprint of the certificate that is pinned for a manager; empty for none."""
-        return next((pin.certificate for pin in self._pins.values() if pin.id == peer), "")
+        return next((pin.certificate for _, pin in self._by_id.get(peer, ())), "")
 
     def identity_fault(self, peer: UUID, name: str, shown: str) -> str:
         """Why a session cannot be of the manager that it says; empty if it can.
@@ -139,12 +156,11 @@ class PeerTable:
 
     def is_relay(self, peer: UUID) -> bool:
         """Whether a manager may bring messages of others."""
+        if any(pin.relay for _, pin in self._by_id.get(peer, ())):
+            return True
         known = self._peers.get(peer)
         names = () if known is None else known.names
-        return any(
-            pin.relay and (pin.id == peer if pin.id is not None else name in names)
-            for name, pin in self._pins.items()
-        )
+        return any(name in names for name, pin in self._unnamed.items() if pin.relay)
 
     def conflicts(self, peer: UUID, address: str) -> bool:
         """Whether a session cannot be of the manager that it says, since that one is elsewhere.
@@ -154,7 +170,7 @@ class PeerTable:
         known = self._peers.get(peer)
         if known is not None:
             return place_of(known.address) != place_of(address)
-        pinned = [place_of(pin.address) for pin in self._pins.values() if pin.id == peer]
+        pinned = [place_of(pin.address) for _, pin in self._by_id.get(peer, ())]
         return all(pinned) and bool(pinned) and place_of(address) not in pinned
 
     def name_of(self, peer: UUID) -> str:
@@ -162,7 +178,7 @@ class PeerTable:
         known = self._peers.get(peer)
         if known is not None and known.names:
             return known.names[-1]
-        return next((name for name, pin in self._pins.items() if pin.id == peer), "")
+        return next((name for name, _ in self._by_id.get(peer, ())), "")
 
     def is_proven(self, peer: UUID, address: str) -> bool:
         """Whether a session may speak for the manager that it says it is of."""
@@ -215,7 +231,7 @@ class PeerTable:
 
     def _is_elsewhere(self, known: KnownPeer, name: str, address: str) -> bool:
         """Whether a manager that answers at a name is known to be at other names only."""
-        pinned = [key for key, pin in self._pins.items() if pin.id == known.id]
+        pinned = [key for key, _ in self._by_id.get(known.id, ())]
         if pinned and name not in pinned:
             return True
         is_moved = bool(known.address) and place_of(known.address) != place_of(address)

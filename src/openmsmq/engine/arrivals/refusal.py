@@ -7,6 +7,8 @@ transactional one is its sender's dead letter, by a FinalAck.)
 
 from __future__ import annotations
 
+from typing import Final
+
 from openmsmq import limits
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.core import Core
@@ -14,6 +16,22 @@ from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Record
 from openmsmq.properties.message import MessageClass, describe_class
+
+REJECTED: Final = "rejected: "
+"What the words of statistics begin with that count rejected messages by reason."
+REASONS: Final = (
+    MessageClass.NACK_ACCESS_DENIED,
+    MessageClass.NACK_BAD_DST_Q,
+    MessageClass.NACK_BAD_ENCRYPTION,
+    MessageClass.NACK_BAD_SIGNATURE,
+    MessageClass.NACK_HOP_COUNT_EXCEEDED,
+    MessageClass.NACK_NOT_TRANSACTIONAL_MSG,
+    MessageClass.NACK_NOT_TRANSACTIONAL_Q,
+    MessageClass.NACK_Q_EXCEED_QUOTA,
+    MessageClass.NACK_REACH_QUEUE_TIMEOUT,
+    MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER,
+)
+"Why messages are rejected."
 
 
 class Refusals:

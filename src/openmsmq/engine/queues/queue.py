@@ -40,6 +40,14 @@ class Purpose(StrEnum):
     "Acknowledgements for a peer outside the peer table, of what it brought itself."
     UNSOLICITED = "unsolicited"
     "Acknowledgements that a peer outside the peer table directs at a third machine."
+    FORWARD = "forward"
+    "Messages of other managers for a third one, since this manager is a router."
+    FORWARD_NEARER = "forward nearer"
+    "The same for those that came from a site as far from their destination as this one (RT-02)."
+
+
+FORWARDED: Final = (Purpose.FORWARD, Purpose.FORWARD_NEARER)
+"Of outgoing queues that hold nothing of this manager's own."
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from openmsmq.engine.outgoing.sequences import forget_sequence
 from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.access import check_sharing
 from openmsmq.engine.queues.queue import (
+    FORWARDED,
     JOURNAL_SUFFIX,
     ManagedQueue,
     Purpose,
@@ -194,6 +195,18 @@ class Queues:
                 self._keep_properties(queue)
         return queue
 
+    def forwarding(self, name: FormatName, *, is_sideways: bool) -> ManagedQueue:
+        """The outgoing queue for messages of others to a destination ([MS-MQQB] 3.1.5.8.5).
+
+        They have queues of their own, since only what is sent here is numbered here.
+        """
+        purpose = Purpose.FORWARD_NEARER if is_sideways else Purpose.FORWARD
+        queue = self._by_name.get(_outgoing_key(name, purpose))
+        if queue is None:
+            queue = self._make(str(name), QueueKind.OUTGOING, None, purpose)
+            queue.transfer = Transfer.to(name, hardened=self._state.is_hardened)
+        return queue
+
     def _keep_properties(self, queue: ManagedQueue) -> None:
         def apply(batch: Batch) -> None:
             if not queue.deleted:
@@ -223,12 +236,18 @@ class Queues:
         self.forget(store)
         store.deleted = True
 
-    def _make(self, name: str, kind: QueueKind, parent: ManagedQueue | None) -> ManagedQueue:
+    def _make(
+        self,
+        name: str,
+        kind: QueueKind,
+        parent: ManagedQueue | None,
+        purpose: Purpose = Purpose.SEND,
+    ) -> ManagedQueue:
         """A queue that comes and goes by itself; the store knows it while it has messages."""
         number = self._take_number()
         now = self._state.timeline.wall
         identifier = uuid5(self._state.identity, f"{number}")
-        properties = QueueProperties(name, identifier, now, now, kind=kind)
+        properties = QueueProperties(name, identifier, now, now, kind=kind, purpose=purpose)
         queue = ManagedQueue(number, properties, parent=parent, is_stored=False)
         self.by_number[number] = self._by_name[_key(queue)] = queue
         self._idle.add(queue)
@@ -345,5 +364,9 @@ def _key(queue: ManagedQueue) -> str:
     if queue.kind is QueueKind.RESERVED:
         return f"\0{queue.number}"  # which is no name
     if queue.kind is QueueKind.OUTGOING:
-        return parse_format_name(queue.name).key
+        return _outgoing_key(parse_format_name(queue.name), queue.properties.purpose)
     return fold(queue.name)
+
+
+def _outgoing_key(name: FormatName, purpose: Purpose) -> str:
+    return f"{name.key}\0{purpose}" if purpose in FORWARDED else name.key

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
-from openmsmq.engine.arrivals.arrivals import REASONS, REJECTED
+from openmsmq.engine.arrivals.refusal import REASONS, REJECTED
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.scan import oldest

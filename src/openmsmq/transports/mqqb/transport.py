@@ -18,12 +18,12 @@ from openmsmq.engine.arrivals.arrival import ArrivalOutcome
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, ResendStatus, RouteStatus
-from openmsmq.engine.queues.queue import ManagedQueue, Purpose
+from openmsmq.engine.queues.queue import FORWARDED, ManagedQueue, Purpose
 from openmsmq.names.parts import host_key
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
-from openmsmq.transports.limits import SESSIONS_MAX, UNSENT_MAX
+from openmsmq.transports.limits import SESSIONS_MAX
 from openmsmq.transports.mqqb.arrival_log import ArrivalLog
 from openmsmq.transports.mqqb.events import Closed, SessionEnd
 from openmsmq.transports.mqqb.link import Link
@@ -35,7 +35,9 @@ from openmsmq.transports.mqqb.resend import ResendTimers
 from openmsmq.transports.mqqb.session_table import SessionTable
 from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.peers.addresses import Addresses, address_text, next_hops
-from openmsmq.transports.peers.peer import Peer, PeerKey, peer_key_of
+from openmsmq.transports.peers.hops import Hops
+from openmsmq.transports.peers.peer import Peer, PeerKey
+from openmsmq.transports.peers.unsent import UnsentQueues
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
@@ -81,10 +83,10 @@ class BinaryTransport:
         self.bytes_received = self.bytes_sent = 0
         self._clock = clock
         self._addresses = Addresses(peers)
+        self._hops = Hops(local, self._addresses, self.now, self.ready)
         self._peers: dict[PeerKey, Peer[Link]] = {}
         self._links: set[Link] = set()
-        self._unsent: dict[ManagedQueue, float] = {}
-        "Since when what strangers make us send waits for a connection."
+        self._unsent = UnsentQueues(local, lambda queue: self._carrier(queue) is not None)
         self._sweep_timer: Timer | None = None
         self._resend_timers = ResendTimers(self.dispatcher, network, self.now)
         self.received_acks = ReceivedAcks(
@@ -99,6 +101,7 @@ class BinaryTransport:
         self.known = local.peers
         self.known.configure(identity, {host_key(name): pin for name, pin in pins.items()})
         self._arrival_log = ArrivalLog(self.now)
+        local.on_topology.append(lambda: self._hops.route_anew(self._peers.values(), self._drop))
         self.dispatcher.register([AddressKind.BINARY], self)
         for queue in list(self._unidentified):
             self._identify(queue)
@@ -131,7 +134,7 @@ class BinaryTransport:
 
     def peer_of(self, queue: ManagedQueue) -> Peer[Link] | None:
         """The peer that messages of a queue go to, while there are some."""
-        key = peer_key_of(queue.name)
+        key = self._hops.key_of(queue)
         return None if key is None else self._peers.get(key)
 
     def link_of(self, peer: Peer[Link], queue: ManagedQueue) -> Link | None:
@@ -143,7 +146,7 @@ class BinaryTransport:
         """
         if peer.link is not None and peer.link.is_open:
             return peer.link
-        is_ack = queue.properties.purpose is not Purpose.SEND
+        is_ack = queue.properties.purpose not in (Purpose.SEND, *FORWARDED)
         for link in reversed(self.session_table.of(peer.id or NO_GUID)):
             if isinstance(peer.key, UUID):
                 is_found = link.is_initiator and not self.known.conflicts(peer.key, link.address)
@@ -162,11 +165,12 @@ class BinaryTransport:
             return
         if queue.sequences.all and not queue.messages:
             self.confirmations.finish(queue)
-        key = peer_key_of(queue.name)
+        key = self._hops.key_of(queue)
         assert key is not None, "other addresses have other transports"
         peer = self._peers.get(key)
         if peer is None:
             peer = self._peers[key] = Peer(key)
+            peer.failures = self._hops.failures(key)
         peer.queues.setdefault(queue, None)
         if queue.properties.purpose is Purpose.UNSOLICITED and self._sweep_timer is None:
             self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
@@ -177,17 +181,7 @@ class BinaryTransport:
         self._sweep_timer = None
         if self._is_stopped:
             return
-        now, waiting = self.now(), self._unsent
-        acknowledgements = self.local.acknowledgements
-        queues = acknowledgements.queues(Purpose.UNSOLICITED)
-        self._unsent = {
-            queue: waiting.get(queue, now) for queue in queues if self._carrier(queue) is None
-        }
-        for queue, since in list(self._unsent.items()):
-            if now - since >= UNSENT_MAX:
-                del self._unsent[queue]
-                acknowledgements.drop(queue)
-        if queues:
+        if self._unsent.sweep(self.now()):
             self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
 
     def withdrawn(self, queue: ManagedQueue) -> None:
@@ -197,6 +191,7 @@ class BinaryTransport:
         link = None if peer is None else peer.queues.pop(queue, None)
         if link is not None:
             link.drop(queue)
+        self._hops.forget(queue)
 
     def retry(self, queue: ManagedQueue) -> None:
         """Make the next attempt to send now."""
@@ -263,7 +258,7 @@ class BinaryTransport:
 
     def _identify(self, queue: ManagedQueue) -> None:
         """Find out who is at a destination, though there may be nothing to send."""
-        key = peer_key_of(queue.name)
+        key = self._hops.key_of(queue)
         if key is not None and not self._is_stopped:
             peer = self._peers.setdefault(key, Peer(key))
             if peer.link is not None and peer.link.is_open:
@@ -328,6 +323,7 @@ class BinaryTransport:
         peer.note(status, self._wall, peer.address)
         if peer.failures == 0:
             log_event(_log, "cannot connect", level=logging.WARNING, to=peer.name, reason=error)
+        self._hops.leave(peer)
         self._try_later(peer)
 
     def _try_later(self, peer: Peer[Link]) -> None:
@@ -345,7 +341,15 @@ class BinaryTransport:
             peer.retry.cancel()
             peer.retry, peer.retry_at = None, None
         if not self._is_stopped:
+            self._hops.choose_again(peer)
             self._go(peer)
+
+    def _drop(self, link: Link | None, queue: ManagedQueue) -> None:
+        """What a link has of a queue goes another way."""
+        if link is not None:
+            link.drop(queue)
+            self._resend_timers.stop(queue)
+            self.dispatcher.take_back(queue)
 
     # Connections
 
@@ -389,6 +393,7 @@ class BinaryTransport:
         link.log("session open")
         if peer is not None:
             peer.id, peer.found_at = manager, link.address
+            self._hops.answered(peer.key)
             peer.candidates = []
             peer.last_error = ""
             where = address_text(link.address, link.place[1])
@@ -429,7 +434,8 @@ class BinaryTransport:
             if peer.link is link:
                 peer.link = None
                 if link.open_since is None:
-                    self._note_failure(peer, end)
+                    peer.note_end(self._wall, is_refused=end.reason is SessionEnd.REFUSED)
+                    self._hops.leave(peer)
                 self._lost(peer, end)
             elif not carried.isdisjoint(peer.queues):
                 self._lost(peer, end)
@@ -447,13 +453,8 @@ class BinaryTransport:
             link.release(queue)
             self._resend_timers.stop(queue)
             self.dispatcher.take_back(queue)
+            self._hops.choose_again(peer, queue)
         return [queue for _, queue in found]
-
-    def _note_failure(self, peer: Peer[Link], end: Closed) -> None:
-        """A peer answered, but no session came about ([MS-MQQB] 3.1.5.2)."""
-        is_refused = end.reason is SessionEnd.REFUSED
-        refused, unknown = ConnectionStatus.CONNECTION_REFUSED, ConnectionStatus.UNKNOWN_FAILURE
-        peer.note(refused if is_refused else unknown, self._wall, peer.address)
 
     def _lost(self, peer: Peer[Link], end: Closed) -> None:
         reason = end.reason.value

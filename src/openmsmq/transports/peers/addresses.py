@@ -8,6 +8,8 @@ from typing import Final
 
 from openmsmq.engine.arrivals.peers import KnownPeer, place_of
 from openmsmq.names.parts import host_key
+from openmsmq.routing.file import split_address
+from openmsmq.routing.topology import Topology
 
 PORT: Final = 1801
 "[MS-MQQB] 1.9."
@@ -18,10 +20,24 @@ class Addresses:
 
     def __init__(self, configured: Mapping[str, tuple[str, int]]) -> None:
         """`configured` are computers by name, and where they are."""
-        self._configured = {host_key(name): address for name, address in configured.items()}
+        self._named = {host_key(name): address for name, address in configured.items()}
+        self._configured = dict(self._named)
+
+    def route_by(self, topology: Topology) -> None:
+        """Take where a topology says that managers are; the configuration counts for more."""
+        found = {item.name: split_address(item.address) for item in topology.managers.values()}
+        routed = {
+            host_key(name): (place[0], place[1] or PORT) for name, place in found.items() if place
+        }
+        self._configured = {**routed, **self._named}
 
     def of_host(self, key: str) -> list[tuple[str, int]]:
-        """Where a computer may be: at port 1801 ([MS-MQQB] 2.1.1), unless configured."""
+        """Where a computer may be: at port 1801 ([MS-MQQB] 2.1.1), unless configured.
+
+        What cannot be a name says that there is no route: it is nowhere.
+        """
+        if " " in key:
+            return []
         return [self._configured.get(key, (key, PORT))]
 
     def of_manager(

@@ -140,6 +140,11 @@ class Peer(Generic[LinkT]):
             if queue.transfer is not None:
                 queue.transfer.attempts.append(Attempt(status, now, error, (address,)))
 
+    def note_end(self, now: int, *, is_refused: bool) -> None:
+        """It answered, but no session came about ([MS-MQQB] 3.1.5.2)."""
+        refused, unknown = ConnectionStatus.CONNECTION_REFUSED, ConnectionStatus.UNKNOWN_FAILURE
+        self.note(refused if is_refused else unknown, now, self.address)
+
 
 def has_messages(queue: ManagedQueue) -> bool:
     """Whether there is something to send, or sent and not acknowledged."""

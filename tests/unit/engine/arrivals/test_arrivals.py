@@ -9,11 +9,13 @@ import pytest
 from tests.unit.engine.station import ADDRESS, ADMIN, Station, events, in_order, parcel
 from tests.unit.engine.world import HERE, ME, NOW, PARTNER, World, commit, commit_all, letter
 
-from openmsmq.engine.arrivals import arrivals as module
+from openmsmq.engine.arrivals import arrivals
+from openmsmq.engine.arrivals import refusal as module
 from openmsmq.engine.arrivals.arrival import Origin, Refused
 from openmsmq.engine.arrivals.duplicates import SEEN
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, sequence_key
 from openmsmq.engine.arrivals.peers import Identity, Pin
+from openmsmq.engine.arrivals.transit import TRACED
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
@@ -188,7 +190,7 @@ def test_an_express_message_that_waits_counts(
     mixed(station, "1", "e" * 400, "e" * 401, to=HERE + "small")
     commit_all(station.core)
     assert station.bodies("small") == ["1", "e" * 400]
-    monkeypatch.setattr(module, "EXPRESS_SIZE_MAX", station.core.express_size + 500)
+    monkeypatch.setattr(arrivals, "EXPRESS_SIZE_MAX", station.core.express_size + 500)
     mixed(station, "5", "6" + "e" * 200, first=5)
     packet = parcel("e" * 200, number=7, express=True)
     assert not station.begin_express(packet)
@@ -224,7 +226,7 @@ def test_the_journal_of_its_sender_is_not_ours(station: Station) -> None:
 
 def traced(packet: bytes) -> bytes:
     """The same packet with TR set in its BaseHeader."""
-    return packet[:3] + bytes([packet[3] | module.TRACED]) + packet[4:]
+    return packet[:3] + bytes([packet[3] | TRACED]) + packet[4:]
 
 
 @EXPRESS
@@ -811,7 +813,7 @@ def test_express_messages_take_only_so_much_memory(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MQQB-235."""
-    monkeypatch.setattr(module, "EXPRESS_SIZE_MAX", 500)
+    monkeypatch.setattr(arrivals, "EXPRESS_SIZE_MAX", 500)
     assert station.take_express(parcel("1", number=1, express=True))
     assert not station.take_express(parcel("x" * 400, number=2, express=True))
 

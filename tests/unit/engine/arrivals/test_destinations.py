@@ -26,7 +26,8 @@ class Desk:
 
     def find(self, packet: bytes, known: Targets | None = None) -> ManagedQueue | MessageClass:
         """Where a message goes, or why it goes to none."""
-        found = self.destinations.find({} if known is None else known, packet, head_of(packet))
+        given = {} if known is None else known
+        found = self.destinations.find(given, packet, head_of(packet), bytes(16))
         return found.reason if isinstance(found, Rejected) else found
 
 

@@ -289,3 +289,21 @@ def test_two_that_claim_one_identity_from_two_places_have_nothing_in_common() ->
     }
     assert len(scopes) == 6
     assert not scopes & {a, B.bytes_le}
+
+
+def test_a_topology_says_who_is_known_and_who_may_relay() -> None:
+    """What the configuration says of a computer counts for more."""
+    table = PeerTable(MemoryStore().snapshot)
+    router, client = UUID(int=71), UUID(int=72)
+    pins = {"R": Pin(router, relay=True, address="10.0.0.1"), "C": Pin(client, address="10.0.0.2")}
+    table.set_topology(pins)
+    assert table.is_known(router)
+    assert (table.is_relay(router), table.is_relay(client)) == (True, False)
+    assert table.conflicts(router, "10.0.0.9")
+    assert not table.conflicts(router, "10.0.0.1")
+    assert table.name_of(client) == "C"
+    table.configure(Identity.ADDRESS, {"R": Pin(UUID(int=73))})
+    assert not table.is_known(router)
+    table.set_topology({})
+    assert not table.is_known(client)
+    assert table.is_known(UUID(int=73))

@@ -10,7 +10,7 @@ from tests.signers import ALICE, VALID, der_of, exchange_key, published, signer
 from tests.unit.engine.station import Station, events, parcel
 from tests.unit.engine.world import HERE, ME
 
-from openmsmq.engine.arrivals import arrivals as module
+from openmsmq.engine.arrivals import refusal as module
 from openmsmq.engine.arrivals.examination import ExaminedPacket, Keyring
 from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.engine.storage.history import Event
