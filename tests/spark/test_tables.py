@@ -249,7 +249,6 @@ def test_two_writers_of_one_table(manager: Manager, lake: Lake) -> None:
     assert len(lake.rows()) == (20 if local else 21)
 
 
-@pytest.mark.acceptance
 def test_spark_duckdb_and_pandas_read_it(
     spark: SparkSession, manager: Manager, service: ManagerProcess, lake: Lake, tmp_path: Path
 ) -> None:

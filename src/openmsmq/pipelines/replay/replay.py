@@ -102,7 +102,8 @@ def _steps(pipeline: Pipeline) -> Steps:
         "queues": dict(settings.queues),
         "manager": settings.place.managers[0],
     }
-    return Steps(pipeline.checkpoint, what)
+    archive = str(settings.archive.location)
+    return Steps(pipeline.checkpoint, what, name=pipeline.name, archive=archive)
 
 
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
@@ -129,7 +130,7 @@ def _sent(
         if watch.stopping:
             return
         began = time.monotonic()
-        sent = _send(spark, pipeline, step, steps.id)
+        sent = _send(spark, pipeline, step, steps)
         steps.done(step, sent)
         watch.show(Progress(step.number, sent, time.monotonic() - began))
         yield sent
@@ -141,7 +142,7 @@ def _check_condition(spark: SparkSession, settings: Replay) -> None:
     empty.where(settings.where).schema  # noqa: B018  # analysed now
 
 
-def _send(spark: SparkSession, pipeline: Pipeline, step: ReplayStep, owner: str) -> int:
+def _send(spark: SparkSession, pipeline: Pipeline, step: ReplayStep, steps: Steps) -> int:
     """Send a step; how many messages that were."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import count, lit
@@ -150,8 +151,8 @@ def _send(spark: SparkSession, pipeline: Pipeline, step: ReplayStep, owner: str)
     counted = Observation()
     frame = messages(spark, settings, step).observe(counted, count(lit(1)).alias("sent"))
     writer = frame.write.format(QUEUE).mode("append").options(**settings.place.options())
-    writer = writer.option("writeId", f"replay/{pipeline.name}/{step.number}")
-    writer.option("writeOwner", owner).save()
+    writer = writer.option("writeId", steps.name_of(step))
+    writer.option("writeOwner", steps.id).save()
     sent: int = counted.get["sent"]
     return sent
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -27,11 +28,14 @@ class ReplayStep:
 class Steps:
     """The steps of one replay, in a file of its own."""
 
-    def __init__(self, folder: Path, what: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, what: Mapping[str, Any], *, name: str, archive: str) -> None:
         self._lines = JsonLinesFile(folder / FILE)
         self._what = dict(what)
+        self._name = name
+        self._archive = archive
         self.id = ""
         "Tells this replay from one with the same name whose file was lost."
+        self._writes = ""
 
     def check(self) -> None:
         """`PipelineFileError` if the replay was begun as another one."""
@@ -50,9 +54,18 @@ class Steps:
         self._lines.mend()
         head = next(iter(self._lines), None)
         if head is None:
-            head = {"id": uuid4().hex, "what": self._what}
+            place = sha256(self._archive.encode()).hexdigest()[:12]
+            head = {"id": uuid4().hex, "what": self._what, "writes": f"{self._name}-{place}"}
             self._lines.append(head)
         self.id = head["id"]
+        self._writes = head.get("writes", self._name)
+
+    def name_of(self, step: ReplayStep) -> str:
+        """What the queue manager knows a step by: another archive has other names for its own.
+
+        It stays as it was when the replay was begun, wherever the archive is moved to.
+        """
+        return f"replay/{self._writes}/{step.number}"
 
     def todo(self, batches: Mapping[int, int], size: int) -> Iterator[ReplayStep]:
         """What is left to do: first what was begun, then whole batches of about `size` rows.

@@ -9,12 +9,12 @@ from tests.unit.pipelines.entries import add
 
 from openmsmq.pipelines.archive.files import Folder
 from openmsmq.pipelines.archive.rows import rows_of_batches
-from openmsmq.pipelines.replay.steps import Steps
+from openmsmq.pipelines.replay.steps import FILE, Steps
 from openmsmq.pipelines.tables import PipelineFileError
 
 
 def begun(folder: Path, **what: str) -> Steps:
-    steps = Steps(folder / "replay", what)
+    steps = Steps(folder / "replay", what, name="again", archive=str(folder))
     steps.check()
     steps.begin()
     return steps
@@ -61,3 +61,27 @@ def test_another_replay_needs_another_name(tmp_path: Path) -> None:
         PipelineFileError, match="of a replay with where 'true', not 'false': give this"
     ):
         begun(tmp_path, where="false")
+
+
+def test_archives_have_steps_of_their_own(tmp_path: Path) -> None:
+    """Two replays with one name, of two archives, do not take each other's steps for done."""
+    names = set()
+    for place in ("here", "there"):
+        add(tmp_path / place, 0, "a")
+        steps = begun(tmp_path / place)
+        [step] = steps.todo(rows_of_batches(Folder(tmp_path / place)), 4)
+        names.add(steps.name_of(step))
+    assert len(names) == 2
+
+
+def test_steps_keep_their_names(tmp_path: Path) -> None:
+    """Where the archive is moved to, and if they were begun by an older version."""
+    add(tmp_path, 0, "a")
+    steps = begun(tmp_path)
+    [step] = steps.todo(rows_of_batches(Folder(tmp_path)), 4)
+    moved = Steps(tmp_path / "replay", {}, name="again", archive="elsewhere")
+    moved.begin()
+    assert moved.name_of(step) == steps.name_of(step)
+    (tmp_path / "replay" / FILE).write_text('{"id": "1", "what": {}}\n')
+    older = begun(tmp_path)
+    assert (older.id, older.name_of(step)) == ("1", "replay/again/0")
