@@ -24,6 +24,8 @@ SEND_RUNS: Final = "send-runs"
 "The capability of a server to take messages in one piece."
 PEEKED_RUNS: Final = "peeked-runs"
 "The capability of a client to take slices of runs that it only looks at."
+RESERVED_RUNS: Final = "reserved-runs"
+"The capability of a client to take slices of messages that a subscription was given."
 
 _ERRORS: Final[Mapping[str, type[MQError]]] = {
     name: found

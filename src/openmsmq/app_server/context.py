@@ -101,6 +101,8 @@ class SessionContext:
         "The program understands slices of runs."
         self.takes_peeked_slices = False
         "It understands those that it only looks at, too."
+        self.takes_reserved_slices = False
+        "So it does with those that a subscription was given."
         self.is_refused = False
         "The refusal is sent in a moment; until then nothing that the program sends counts."
         self._due = inf

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from openmsmq.app_protocol.calls import PEEKED_RUNS, PROTOCOL, RUNS, SEND_RUNS, Hello, Welcome
+from openmsmq.app_protocol.calls import (
+    PEEKED_RUNS,
+    PROTOCOL,
+    RESERVED_RUNS,
+    RUNS,
+    SEND_RUNS,
+    Hello,
+    Welcome,
+)
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_server.context import SessionContext
@@ -51,6 +59,7 @@ class Handshake:
         self.deadline = None
         session.takes_slices = RUNS in hello.capabilities
         session.takes_peeked_slices = PEEKED_RUNS in hello.capabilities
+        session.takes_reserved_slices = RESERVED_RUNS in hello.capabilities
         session.admit(grant, f"{_shown(hello.client)} at {wire.peer}")
         welcome = Welcome(
             server=server.name,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_protocol.slices import slice_start
 from openmsmq.app_server.context import SessionContext
 from openmsmq.app_server.reads import payload
-from openmsmq.engine.subscriptions.info import (
-    read_reserved,
-)
+from openmsmq.engine.subscriptions.info import read_reserved, read_reserved_slices
 from openmsmq.engine.subscriptions.subscription import DurableSubscription
 from openmsmq.errors import InvalidHandle
 
@@ -44,7 +43,13 @@ class SubscriptionReaders:
         session = self._session
         asked = app.Fetch.decode(frame.payload)
         subscription, owner = self.get(asked.reader)
-        entries = session.driver.call(
-            lambda: read_reserved(session.local, subscription, asked.after, asked.last, owner)
-        )
-        session.answer(frame.id, Kind.MESSAGES, *payload(entries))
+        given = session.local, subscription, asked.after, asked.last, owner
+        if session.takes_reserved_slices:
+            slices = session.driver.call(lambda: read_reserved_slices(*given))
+            parts = [app.count_of(len(slices))]
+            for *facts, messages, packets in slices:
+                parts += slice_start(*facts, len(packets), messages), packets
+            session.answer(frame.id, Kind.SLICES, *parts)
+        else:
+            entries = session.driver.call(lambda: read_reserved(*given))
+            session.answer(frame.id, Kind.MESSAGES, *payload(entries))

@@ -254,26 +254,10 @@ def single_slices(messages: Sequence[ReceivedMessage]) -> tuple[QueuedSlice, ...
             message.move_count,
             message.message_class,
             1,
-            message.packet,
+            message.stored,
         )
         for message in messages
     )
-
-
-def packed(messages: Sequence[ReceivedMessage]) -> bytes:
-    """Messages as MESSAGES carries them, the reverse of `received`."""
-    found = (
-        app.QueuedMessage(
-            message.lookup_id,
-            int(message.arrived_time.timestamp()),
-            message.abort_count,
-            message.move_count,
-            message.message_class,
-            message.packet,
-        )
-        for message in messages
-    )
-    return app.Messages(tuple(found)).encode()
 
 
 def queue_info(item: Members) -> QueueInfo:

@@ -55,3 +55,8 @@ rest is for the next read.
 
 PASSWORD_FILE_MAX: Final = 1024
 "Bytes of a file with a password. At the limit: it is refused."
+
+LAG_LOOK_MAX: Final = 1000
+"""Messages that metrics look at to know how far a subscription with copies is behind. At the limit:
+they say how many there are at least.
+"""

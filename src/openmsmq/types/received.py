@@ -57,6 +57,11 @@ class ReceivedMessage(Message):
         """The whole message as it travels."""
         return split_stored(self._view.data)[0]
 
+    @property
+    def stored(self) -> bytes:
+        """The same with what its manager keeps behind it ([MS-MQRR] 2.2.5)."""
+        return self._view.data
+
     def to_message(self) -> Message:
         """The same to send, for `dataclasses.replace`."""
         return Message(**{name: getattr(self, name) for name in FIELDS})

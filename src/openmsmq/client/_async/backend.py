@@ -81,8 +81,8 @@ class SubscriptionBackend(Protocol):
         """Messages that it was given behind a position; as many as fit a frame."""
         ...
 
-    async def read_packed(self, after: int, last: int) -> bytes:
-        """The same as the payload of MESSAGES."""
+    async def read_slices(self, after: int, last: int) -> tuple[QueuedSlice, ...]:
+        """The same for those who read many: messages as they lie together."""
         ...
 
     async def commit(self, position: int, move_to: str) -> None:
@@ -180,6 +180,12 @@ class Backend(Protocol):
         delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
         """Send messages, all or none; their ids."""
+        ...
+
+    async def send_packets(
+        self, handle: Handle, packets: Sequence[bytes], work: Work | None
+    ) -> Sequence[SentId]:
+        """The same for messages that are packets already."""
         ...
 
     async def read(

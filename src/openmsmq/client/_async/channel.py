@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
-from openmsmq.app_protocol.calls import PEEKED_RUNS, RUNS, Call, Hello, Welcome
+from openmsmq.app_protocol.calls import PEEKED_RUNS, RESERVED_RUNS, RUNS, Call, Hello, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Cancel
@@ -128,7 +128,7 @@ class Channel:
 
     async def _greet(self, address: Address) -> None:
         hello = Hello(
-            this_process(), token=address.token, capabilities=(RUNS, PEEKED_RUNS)
+            this_process(), token=address.token, capabilities=(RUNS, PEEKED_RUNS, RESERVED_RUNS)
         ).encode()
         try:
             self.welcome = Welcome.decode((await self.request(Kind.HELLO, hello)).payload)

@@ -325,6 +325,18 @@ class Queue(QueueControl):
             delivery = DeliveryOptions.of(deliver_at, dedup_ids, len(batch))
         return await self._backend.send(self._handle, batch, await work_of(transaction), delivery)
 
+    async def send_packets(
+        self, packets: Sequence[bytes], *, transaction: Transaction | None = None
+    ) -> Sequence[SentId]:
+        """The same for those who send many: messages as their packets, UserMessages of [MS-MQMQ].
+
+        The manager writes destination, source, time and number. Who sends it what is no such packet
+        loses the connection.
+        """
+        self._require(Access.SEND)
+        work = await work_of(transaction)
+        return await self._backend.send_packets(self._handle, packets, work)
+
     async def receive(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
     ) -> ReceivedMessage:

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from openmsmq.app_protocol import payloads as app
-from openmsmq.app_protocol.frames import Kind
+from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.limits import REDIRECT_MAX
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import QueuedSlice, SendRun
@@ -277,7 +277,7 @@ class Remote(RemoteCalls):
         work: Work | None,
         delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
-        number, transaction = await self._number(channel, handle), _number_of(work)
+        number = await self._number(channel, handle)
         assert self._packer is not None
         if work is None and delivery is None:
             run = remote.run_of(self._packer, channel.welcome, handle.name, messages)
@@ -290,6 +290,23 @@ class Remote(RemoteCalls):
             destination = remote.signed_destination(handle.name)
             messages = remote.as_signed(messages, transactional=work is not None)
         packets = self._packer.pack_many(messages, destination, first_id=0, sent_time=0)
+        return await self._send_packed(channel, number, packets, work, delivery)
+
+    async def send_packets(
+        self, handle: Handle, packets: Sequence[bytes], work: Work | None
+    ) -> Sequence[SentId]:
+        channel, number = await self._ready(handle, work)
+        return await self._send_packed(channel, number, packets, work, None)
+
+    async def _send_packed(
+        self,
+        channel: Channel,
+        number: int,
+        packets: Sequence[bytes],
+        work: Work | None,
+        delivery: DeliveryOptions | None,
+    ) -> Sequence[SentId]:
+        transaction = _number_of(work)
         each = 0
         if delivery is not None:
             remote.require(channel.welcome, "post")
@@ -394,12 +411,12 @@ class Remote(RemoteCalls):
 
         return await self._repeat(work)
 
-    async def fetch(self, subscription: RemoteSubscription, after: int, last: int) -> bytes:
-        """What a subscription was given, as the payload of MESSAGES."""
+    async def fetch(self, subscription: RemoteSubscription, after: int, last: int) -> Frame:
+        """What a subscription was given."""
 
-        async def work(channel: Channel) -> bytes:
+        async def work(channel: Channel) -> Frame:
             payload = app.Fetch(await subscription.number(channel), after, last).encode()
-            return (await channel.request(Kind.FETCH, payload, wait=SLOW)).payload
+            return await channel.request(Kind.FETCH, payload, wait=SLOW)
 
         return await self._repeat(work)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._async.backend import SubscriptionBackend
 from openmsmq.errors import InvalidParameter
 from openmsmq.limits import U64_MAX
@@ -97,11 +98,14 @@ class Subscription:
             raise InvalidParameter(f"after {after}, last {last}")
         return await self._backend.read(after, last) if last > after else []
 
-    async def read_packed(self, after: int, last: int) -> bytes:
-        """Like `read`, but undecoded: the payload of MESSAGES in docs/app-protocol.md."""
+    async def read_slices(self, after: int, last: int) -> tuple[QueuedSlice, ...]:
+        """Like `read`, for those who decode many at once: messages as they lie together.
+
+        See SLICES in `docs/app-protocol.md`.
+        """
         if after < 0 or last <= after:
             raise InvalidParameter(f"after {after}, last {last}")
-        return await self._backend.read_packed(after, last)
+        return await self._backend.read_slices(after, last)
 
     async def commit(self, position: int, move_to: str = "") -> None:
         """Commit all messages up to a position; idempotent.

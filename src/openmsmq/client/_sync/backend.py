@@ -82,8 +82,8 @@ class SubscriptionBackend(Protocol):
         """Messages that it was given behind a position; as many as fit a frame."""
         ...
 
-    def read_packed(self, after: int, last: int) -> bytes:
-        """The same as the payload of MESSAGES."""
+    def read_slices(self, after: int, last: int) -> tuple[QueuedSlice, ...]:
+        """The same for those who read many: messages as they lie together."""
         ...
 
     def commit(self, position: int, move_to: str) -> None:
@@ -181,6 +181,12 @@ class Backend(Protocol):
         delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
         """Send messages, all or none; their ids."""
+        ...
+
+    def send_packets(
+        self, handle: Handle, packets: Sequence[bytes], work: Work | None
+    ) -> Sequence[SentId]:
+        """The same for messages that are packets already."""
         ...
 
     def read(

@@ -11,6 +11,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Arguments, Members
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client import payloads as remote
 from openmsmq.client._sync.channel import Channel
 from openmsmq.client._sync.sleep import run_once
@@ -42,8 +43,8 @@ class RemoteBackend(Protocol):
         """Make a call about a subscription."""
         ...
 
-    def fetch(self, subscription: RemoteSubscription, after: int, last: int) -> bytes:
-        """What a subscription was given, as the payload of MESSAGES."""
+    def fetch(self, subscription: RemoteSubscription, after: int, last: int) -> Frame:
+        """What a subscription was given."""
         ...
 
 
@@ -193,12 +194,11 @@ class RemoteSubscription:
 
     def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""
-        found = app.Messages.decode(self._backend.fetch(self, after, last))
-        return remote.received(found.messages)
+        return remote.messages_in(self._backend.fetch(self, after, last))
 
-    def read_packed(self, after: int, last: int) -> bytes:
-        """The same as the payload of MESSAGES."""
-        return self._backend.fetch(self, after, last)
+    def read_slices(self, after: int, last: int) -> tuple[QueuedSlice, ...]:
+        """The same as they lie together."""
+        return remote.slices_in(self._backend.fetch(self, after, last))
 
     def commit(self, position: int, move_to: str) -> None:
         """Commit all messages up to a position."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._sync.backend import SubscriptionBackend
 from openmsmq.errors import InvalidParameter
 from openmsmq.limits import U64_MAX
@@ -98,11 +99,14 @@ class Subscription:
             raise InvalidParameter(f"after {after}, last {last}")
         return self._backend.read(after, last) if last > after else []
 
-    def read_packed(self, after: int, last: int) -> bytes:
-        """Like `read`, but undecoded: the payload of MESSAGES in docs/app-protocol.md."""
+    def read_slices(self, after: int, last: int) -> tuple[QueuedSlice, ...]:
+        """Like `read`, for those who decode many at once: messages as they lie together.
+
+        See SLICES in `docs/app-protocol.md`.
+        """
         if after < 0 or last <= after:
             raise InvalidParameter(f"after {after}, last {last}")
-        return self._backend.read_packed(after, last)
+        return self._backend.read_slices(after, last)
 
     def commit(self, position: int, move_to: str = "") -> None:
         """Commit all messages up to a position; idempotent.

@@ -13,7 +13,13 @@ from openmsmq.engine.storage.layout import (
     packet_keys,
     packet_place,
 )
-from openmsmq.engine.storage.runs import is_member, read_packet, read_start
+from openmsmq.engine.storage.runs import (
+    is_member,
+    plain_record,
+    read_members,
+    read_packet,
+    read_start,
+)
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.packet.walk import marked
 
@@ -73,6 +79,13 @@ class PacketRows:
         """The packet of a message, given its record; it may be one of this commit."""
         self._write_packets()
         return read_packet(self.writer, raw)
+
+    def with_own_packets(self, raws: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+        """Messages of runs with packets of their own: their records, and these packets."""
+        self._write_packets()
+        packets = read_members(self.writer, raws)
+        numbers = self.store_packets(packets)
+        return list(map(plain_record, raws, numbers)), packets
 
     def first_chunks(self, raws: Sequence[bytes]) -> list[bytes]:
         """Enough of the packets of messages to tell their identifiers."""

@@ -50,6 +50,8 @@ _shape = Struct("<HIH")
 _place = Struct("<QI16xI").unpack_from
 "Of the record of a member: blob, size and offset."
 _offset = Struct("<I").pack
+_number = Struct("<Q").pack
+_NOT_MOVED: Final = bytes(4)
 _MARK: Final = 35
 "The byte of a record with the mark."
 _MARKED: Final = MEMBER >> 8
@@ -250,10 +252,9 @@ def blob_of(raw: bytes) -> int:
 
 def plain_record(raw: bytes, number: int) -> bytes:
     """The record of a message that was in a run, now with a packet of its own."""
-    record = Record.unpack(raw)
-    return record._replace(
-        packet_number=number, last_move_time=0, flags=record.flags & ~MEMBER
-    ).pack()
+    last = raw[_MARK] & ~_MARKED
+    middle = raw[8:_BEFORE_OFFSET] + _NOT_MOVED + raw[_AFTER_OFFSET:_MARK]
+    return b"%b%b%c%b" % (_number(number), middle, last, raw[_MARK + 1 :])
 
 
 def sizes_of_runs(sizes: Sequence[int]) -> list[int]:

@@ -12,6 +12,7 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.subscriptions.owners import bind, mark_read
+from openmsmq.engine.subscriptions.slices import ReservedSlice, read_slices
 from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import fold
@@ -30,6 +31,15 @@ def subscription_infos(local: QueueManager, name: str = "") -> list[Subscription
         if not name or fold(subscription.name) == fold(name)
     ]
     return sorted(found, key=lambda info: (fold(info.queue), fold(info.name)))
+
+
+def lag_of(local: QueueManager, subscription: DurableSubscription, look: int) -> tuple[int, int]:
+    """Messages that it was not given yet, and for how many seconds the first of them is there.
+
+    So many at least, if it may have copies of more than `look` messages.
+    """
+    lag, arrived = subscription.lag(local.snapshot, local.expiry.overdue, look)
+    return lag, 0 if arrived is None else max(0, local.timeline.wall - arrived)
 
 
 def _info(subscription: DurableSubscription, core: Core) -> SubscriptionInfo:
@@ -74,6 +84,18 @@ def read_reserved(
     """Messages that it was given behind one position, up to another or as many as fit a frame."""
     last = min(last, after + COUNT_MAX)
     return local.reservations.read(subscription, after, last, READ_SIZE_MAX, owner)
+
+
+def read_reserved_slices(
+    local: QueueManager, subscription: DurableSubscription, after: int, last: int, owner: str
+) -> list[ReservedSlice]:
+    """The same with messages that are alike together.
+
+    A slice says four bytes more than a message, and may be a single one.
+    """
+    last = min(last, after + COUNT_MAX)
+    room = READ_SIZE_MAX - 4 * COUNT_MAX
+    return read_slices(local.snapshot, subscription, after, last, room, owner)
 
 
 def commit_reserved(

@@ -48,6 +48,7 @@ from openmsmq.engine.subscriptions.rows import (
     take_out,
     write_state,
 )
+from openmsmq.engine.subscriptions.slices import check_place, check_read
 from openmsmq.engine.subscriptions.subscription import (
     DurableSubscription,
     SubscriptionMode,
@@ -164,7 +165,7 @@ class Reservations:
         """
 
         def work(pending: Future[int]) -> None:
-            _check_place(subscription, after, after)
+            check_place(subscription, after, after)
             if after < subscription.reserved:
                 pending.succeed(self._given(subscription, after, count, size_max))
             else:
@@ -302,10 +303,7 @@ class Reservations:
         owner: str = "",
     ) -> list[Entry]:
         """Reserved messages after one position up to another; at least one of them."""
-        if subscription.is_over:
-            raise QueueNotFound(f"the subscription {subscription.name} was dropped")
-        check_owner(subscription, owner)
-        _check_place(subscription, after, last)
+        check_read(subscription, after, last, owner)
         found: list[Found] = []
         size = 0
         for _, raw in self._rows(subscription, after, last):
@@ -317,7 +315,7 @@ class Reservations:
 
     def size(self, subscription: DurableSubscription, after: int, last: int) -> int:
         """The bytes of the reserved messages after one position up to another."""
-        _check_place(subscription, after, last)
+        check_place(subscription, after, last)
         return sum(packet_place(raw)[1] for _, raw in self._rows(subscription, after, last))
 
     def _rows(
@@ -511,14 +509,6 @@ def _split(found: list[Found], size_max: int, *, is_first: bool) -> tuple[list[F
 def _gone(number: int, path: str) -> ManagedQueue:
     """A queue that was deleted."""
     return ManagedQueue(number, QueueProperties(path, UUID(int=0), 0, 0), deleted=True)
-
-
-def _check_place(subscription: DurableSubscription, after: int, last: int) -> None:
-    if not subscription.committed <= after <= last <= subscription.reserved:
-        raise InvalidParameter(
-            f"subscription {subscription.name} has positions {subscription.committed} to"
-            f" {subscription.reserved}, not {after} to {last}"
-        )
 
 
 def _check_target(subscription: DurableSubscription, target: ManagedQueue) -> None:

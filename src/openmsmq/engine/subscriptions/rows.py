@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from struct import Struct
+from typing import Final
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.entry import Entry
@@ -27,11 +28,22 @@ Messages = list[tuple[int, bytes]]
 "Lookup identifiers and records of messages as they are in their queue."
 
 _tail = Struct("<QI")
+TAIL_SIZE: Final = _tail.size
+"Bytes behind the record of a message that was given."
 
 
 def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) -> None:
     """Take messages out of their queue, and keep them for the subscription."""
     source = subscription.source
+    places = [(entry.lookup, entry.record) for entry in entries]
+    if all([is_member(raw) for _, raw in places]):
+        taken = batch.take_members(source, places)
+        if taken is not None:
+            records, packets = taken
+            gone = [(lookup, raw) for (lookup, _), raw in zip(places, records, strict=True)]
+            _keep(batch, subscription, gone)
+            note(batch, Event.RESERVED, source, gone, "", subscription.name, packets)
+            return
     entries = _exploded(batch, source, entries)
     batch.take_out_many(
         source, [(entry.lookup, entry.record) for entry in entries if not entry.express]
@@ -79,7 +91,8 @@ def _keep(batch: Batch, subscription: DurableSubscription, messages: Messages) -
     kept = []
     for lookup, raw in messages:
         expires = place_and_expiry(raw)[2]
-        kept.append(with_expiry(raw, NEVER) + _tail.pack(lookup, expires))
+        raw = raw if expires == NEVER else with_expiry(raw, NEVER)
+        kept.append(raw + _tail.pack(lookup, expires))
     batch.keep_reserved(subscription.store, subscription.reserved + 1, kept)
 
 
@@ -100,10 +113,11 @@ def note(
     messages: Messages,
     by: str,
     extra: str,
+    packets: list[bytes] | None = None,
 ) -> None:
-    """Keep an event of messages that were given."""
+    """Keep an event of messages that were given; `packets` are theirs, if they are at hand."""
     if batch.keeps_history:
-        starts = batch.first_chunks([raw for _, raw in messages])
+        starts = batch.first_chunks([raw for _, raw in messages]) if packets is None else packets
         lookups = [lookup for lookup, _ in messages]
         batch.note(event, queue, lookups, identifiers(starts), by, extra)
     batch.count(event.word, len(messages))

@@ -210,21 +210,22 @@ class DurableSubscription:
 
     # Lag
 
-    def lag(self, snapshot: Snapshot, overdue: int) -> tuple[int, int | None]:
+    def lag(self, snapshot: Snapshot, overdue: int, look: int = 0) -> tuple[int, int | None]:
         """How many messages are not reserved for it yet, and when the first of them arrived.
 
-        Of those that it may have copies of only some are looked at, since others wait meanwhile;
+        Of those that it may have copies of only `look` are looked at, since others wait meanwhile;
         if there are more, it is so many at least.
         """
+        look = look or LOOK_MAX
         source = self.source
         messages = source.messages + len(source.express)
         if self.way is SubscriptionMode.TAKE:
             return messages, oldest(snapshot, source)
-        again = sorted(self._again)[:LOOK_MAX]
+        again = sorted(self._again)[:look]
         came = (item for lookup in again for item in self._at(snapshot, lookup, overdue))
-        looked = list(islice(chain(came, self._ahead(snapshot, overdue)), LOOK_MAX))
+        looked = list(islice(chain(came, self._ahead(snapshot, overdue)), look))
         found = [local_facts(item[1])[0] for item in looked if not self._has(item[1])]
-        is_part = LOOK_MAX in (len(again), len(looked))
+        is_part = look in (len(again), len(looked))
         least = messages - self.reserved if is_part else 0
         return max(len(found), least), min(found, default=None)
 

@@ -120,6 +120,19 @@ METRICS: Final = (
         "Time since the last commit of the subscription, or since it was created.",
         _SUBSCRIPTION,
     ),
+    Metric(
+        "openmsmq_subscription_lag_messages",
+        "gauge",
+        "Messages of the queue that are not reserved for the subscription yet; if it leaves them"
+        " there, so many at least.",
+        _SUBSCRIPTION,
+    ),
+    Metric(
+        "openmsmq_subscription_lag_seconds",
+        "gauge",
+        "Time since the first of these messages arrived; 0 if there are none.",
+        _SUBSCRIPTION,
+    ),
     Metric("openmsmq_queues", "gauge", "Queues there are, by kind.", ("kind",)),
     Metric(
         "openmsmq_messages_total",

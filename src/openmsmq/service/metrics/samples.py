@@ -29,6 +29,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Total
+from openmsmq.engine.subscriptions.info import lag_of
 from openmsmq.limits import KIB, NO_QUOTA
 from openmsmq.names.direct import PREFIX, DirectName
 from openmsmq.names.format import parse_format_name
@@ -37,7 +38,7 @@ from openmsmq.names.path import shown
 from openmsmq.properties.message import describe_class
 from openmsmq.runtime.commit_cost import Commit
 from openmsmq.runtime.listener import FAILED, UNFINISHED
-from openmsmq.service.limits import METRIC_KINDS_MAX
+from openmsmq.service.limits import LAG_LOOK_MAX, METRIC_KINDS_MAX
 from openmsmq.service.metrics.exposition import Histogram, Page, escaped, number
 from openmsmq.service.metrics.names import METRICS
 from openmsmq.store.pages import DATA_FILE
@@ -83,6 +84,8 @@ REFUSALS: Final = (TOO_MANY, TOO_MANY_CONSOLE, EXHAUSTED, UNFINISHED, FAILED)
 "Why connections are turned away; always reported, that a rise is seen."
 STEP: Final = 100
 "Queues reported before others get a turn."
+LAG_STEP: Final = 5
+"The same for subscriptions, which may look at messages to know how far they are behind."
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 OPERATIONS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
@@ -303,7 +306,7 @@ def _report_multicast(page: Page, transports: list[PgmTransport]) -> None:
 async def _report_queues(page: Page, local: QueueManager, now: float) -> None:
     core, machine = local, local.name
     _report_computer(page, core)
-    _report_subscriptions(page, local, now)
+    await _report_subscriptions(page, local, now)
     queues = [
         queue
         for queue in core.queues.by_number.values()
@@ -327,9 +330,12 @@ async def _report_queues(page: Page, local: QueueManager, now: float) -> None:
                 _report_outgoing(page, local, queue)
 
 
-def _report_subscriptions(page: Page, local: QueueManager, now: float) -> None:
-    for subscription in local.reservations:
-        if subscription.source.deleted:  # there may be another queue of this name
+async def _report_subscriptions(page: Page, local: QueueManager, now: float) -> None:
+    for at, subscription in enumerate(list(local.reservations), 1):
+        if at % LAG_STEP == 0:
+            await asyncio.sleep(0)
+        is_gone = subscription.source.deleted or subscription.is_over
+        if is_gone:  # there may be another queue of this name
             continue
         labels = label(subscription.source, local.name), subscription.name
         store, idle = subscription.store, max(0, int(now) - subscription.finished)
@@ -338,6 +344,9 @@ def _report_subscriptions(page: Page, local: QueueManager, now: float) -> None:
         page.add("openmsmq_subscription_unread_messages", subscription.unread, *labels)
         page.add("openmsmq_subscription_bytes", store.size, *labels)
         page.add("openmsmq_subscription_idle_seconds", idle, *labels)
+        lag, seconds = lag_of(local, subscription, LAG_LOOK_MAX)
+        page.add("openmsmq_subscription_lag_messages", lag, *labels)
+        page.add("openmsmq_subscription_lag_seconds", seconds, *labels)
 
 
 def _report_computer(page: Page, core: Core) -> None:

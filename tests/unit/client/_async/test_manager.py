@@ -197,6 +197,21 @@ def test_messages_are_sent_as_messages_bytes_or_text(queue: Queue) -> None:
     assert queue.info().messages == 0
 
 
+def test_packets_are_sent_by_those_who_have_them(manager: Manager, queue: Queue) -> None:
+    """The manager writes what is its own to say."""
+    queue.send_many([Message(b"1", label="a", priority=5), Message(b"2")])
+    first, second = queue.receive_many(2)
+    ids = queue.send_packets([first.packet, second.packet])
+    again = queue.receive_many(2)
+    assert [one.id for one in again] == list(ids)
+    assert [one.to_message() for one in again] == [first.to_message(), second.to_message()]
+    staged = manager.create_queue("staged", transactional=True)
+    with manager.transaction() as transaction:
+        staged.send_packets([first.packet], transaction=transaction)
+        assert staged.info().messages == 0
+    assert staged.info().messages == 1
+
+
 def test_messages_are_received_by_priority_then_arrival(queue: Queue) -> None:
     """DMPR-043, DMPR-203."""
     for number, priority in enumerate((3, 7, 0, 7, 3)):

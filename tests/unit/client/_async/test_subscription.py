@@ -8,8 +8,7 @@ import pytest
 from tests.unit.client.adapter import Api
 
 from openmsmq import Manager, Message, Queue, Subscription
-from openmsmq.app_protocol.payloads import COUNT_MAX, Messages
-from openmsmq.client.payloads import received
+from openmsmq.app_protocol.payloads import COUNT_MAX
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
@@ -50,9 +49,13 @@ def test_messages_are_reserved_read_and_finished(queue: Queue) -> None:
     assert read(lake, 0, 2) == ["a", "b"]
     assert [message.lookup_id for message in lake.read(0, 2)] == lookups[:2]
     assert read(lake, 1, 2) == ["b"]
-    assert received(Messages.decode(lake.read_packed(0, 2)).messages) == lake.read(0, 2)
+    slices = lake.read_slices(0, 2)
+    assert [packet for one in slices for packet in one.split()] == [
+        message.packet for message in lake.read(0, 2)
+    ]
+    assert slices[0].lookup_id == lookups[0]
     with pytest.raises(InvalidParameter):
-        lake.read_packed(1, 1)
+        lake.read_slices(1, 1)
     assert lake.read(1, 1) == []
     assert lake.reserve(0) == 2
     assert lake.reserve(2) == 3

@@ -222,6 +222,28 @@ def test_subscriptions_are_reported_with_their_lag(watched: Watched) -> None:
     assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 1
 
 
+@pytest.mark.parametrize("way", SubscriptionMode)
+def test_the_lag_of_a_subscription(watched: Watched, way: SubscriptionMode) -> None:
+    manager = watched.manager
+    queue = manager.create()
+    lake = manager.done(manager.local.reservations.open("lake", queue, way))
+    labels = frozenset({"name": ORDERS, "subscription": "lake"}.items())
+
+    def lag() -> tuple[float, float]:
+        page = watched.scrape()
+        names = "openmsmq_subscription_lag_messages", "openmsmq_subscription_lag_seconds"
+        return page[names[0], labels], page[names[1], labels]
+
+    assert lag() == (0, 0)
+    manager.send(queue, Message(b"a"), Message(b"b"), Message(b"c"))
+    manager.tick(40)
+    assert lag() == (3, 40)
+    manager.done(manager.local.reservations.reserve(lake, 0, 2, 10_000))
+    assert lag() == (1, 40)
+    manager.done(manager.local.reservations.reserve(lake, 2, 2, 10_000))
+    assert lag() == (0, 0)
+
+
 def test_a_queue_that_is_deleted_is_gone_from_the_page(watched: Watched) -> None:
     manager = watched.manager
     queue = manager.create()

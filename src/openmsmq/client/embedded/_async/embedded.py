@@ -8,7 +8,7 @@ from typing import Any
 
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.payloads import packed, single_slices
+from openmsmq.client.payloads import single_slices
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager, received
@@ -168,9 +168,9 @@ class EmbeddedSubscription:
             self._driver.call(lambda: read_reserved(local, subscription, after, last, owner))
         )
 
-    async def read_packed(self, after: int, last: int) -> bytes:
-        """The same as the payload of MESSAGES."""
-        return packed(await self.read(after, last))
+    async def read_slices(self, after: int, last: int) -> tuple[QueuedSlice, ...]:
+        """The same as they lie together."""
+        return single_slices(await self.read(after, last))
 
     async def commit(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
@@ -269,6 +269,12 @@ class Embedded:
     ) -> Sequence[SentId]:
         begun, opened = self._begun(work), _opened(handle)
         return await self._driver.wait(lambda: opened.send(messages, begun, delivery))
+
+    async def send_packets(
+        self, handle: Handle, packets: Sequence[bytes], work: Work | None
+    ) -> Sequence[SentId]:
+        opened, begun = _opened(handle), self._begun(work)
+        return await self._driver.wait(lambda: opened.send_packets(packets, begun))
 
     async def read(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None

@@ -9,7 +9,7 @@ from typing import Any
 
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.payloads import packed, single_slices
+from openmsmq.client.payloads import single_slices
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager, received
@@ -169,9 +169,9 @@ class EmbeddedSubscription:
             self._driver.call(lambda: read_reserved(local, subscription, after, last, owner))
         )
 
-    def read_packed(self, after: int, last: int) -> bytes:
-        """The same as the payload of MESSAGES."""
-        return packed(self.read(after, last))
+    def read_slices(self, after: int, last: int) -> tuple[QueuedSlice, ...]:
+        """The same as they lie together."""
+        return single_slices(self.read(after, last))
 
     def commit(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
@@ -270,6 +270,12 @@ class Embedded:
     ) -> Sequence[SentId]:
         begun, opened = self._begun(work), _opened(handle)
         return self._driver.wait(lambda: opened.send(messages, begun, delivery))
+
+    def send_packets(
+        self, handle: Handle, packets: Sequence[bytes], work: Work | None
+    ) -> Sequence[SentId]:
+        opened, begun = _opened(handle), self._begun(work)
+        return self._driver.wait(lambda: opened.send_packets(packets, begun))
 
     def read(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None

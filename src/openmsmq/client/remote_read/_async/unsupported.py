@@ -69,6 +69,11 @@ class UnsupportedCalls:
     ) -> Sequence[SentId]:
         raise _unsupported("send")
 
+    async def send_packets(
+        self, handle: Handle, packets: Sequence[bytes], work: Work | None
+    ) -> Sequence[SentId]:
+        raise _unsupported("send packets")
+
     async def permissions(self, handle: Handle) -> str:
         raise _unsupported("permissions")
 

@@ -70,6 +70,11 @@ class UnsupportedCalls:
     ) -> Sequence[SentId]:
         raise _unsupported("send")
 
+    def send_packets(
+        self, handle: Handle, packets: Sequence[bytes], work: Work | None
+    ) -> Sequence[SentId]:
+        raise _unsupported("send packets")
+
     def permissions(self, handle: Handle) -> str:
         raise _unsupported("permissions")
 

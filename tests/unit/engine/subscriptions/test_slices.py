@@ -1,0 +1,81 @@
+"""Reserved messages in slices are the same messages as one by one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.engine.runs import fill
+from tests.unit.engine.world import World, commit_all, letter
+
+from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.storage.layout import local_facts
+from openmsmq.engine.subscriptions.reservations import Reservations
+from openmsmq.engine.subscriptions.slices import ReservedSlice, read_slices
+from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
+from openmsmq.errors import InvalidParameter
+
+ALL = 1 << 20
+
+
+def given_all(world: World, way: SubscriptionMode) -> tuple[Reservations, DurableSubscription]:
+    reservations = Reservations(world.core)
+    lake = world.done(reservations.open("lake", world.find(), way))
+    world.done(reservations.reserve(lake, 0, 99, ALL))
+    commit_all(world.core)
+    return reservations, lake
+
+
+def known(entries: list[Entry]) -> list[tuple[object, ...]]:
+    return [(one.lookup, *local_facts(one.record), one.packet) for one in entries]
+
+
+def apart(slices: list[ReservedSlice]) -> list[tuple[object, ...]]:
+    """The messages of slices, as a client takes them apart."""
+    return [
+        (one.lookup + place, *one[1:5], packet)
+        for one in slices
+        for place, packet in enumerate(QueuedSlice(*one).split())
+    ]
+
+
+@pytest.mark.parametrize("way", SubscriptionMode)
+def test_a_run_is_one_slice(way: SubscriptionMode) -> None:
+    world = World()
+    fill(world, world.queue())
+    reservations, lake = given_all(world, way)
+    [found] = read_slices(world.core.snapshot, lake, 0, 8, ALL)
+    assert found.messages == 8
+    assert apart([found]) == known(reservations.read(lake, 0, 8, ALL))
+    with pytest.raises(InvalidParameter):
+        read_slices(world.core.snapshot, lake, 0, 9, ALL)
+
+
+@given(
+    kinds=st.lists(
+        st.tuples(st.integers(0, 1), st.sampled_from([1, 5, 5000]), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=12,
+    ),
+    way=st.sampled_from(SubscriptionMode),
+    bounds=st.tuples(st.integers(0, 11), st.integers(0, 11)),
+    size_max=st.sampled_from([1, 700, ALL]),
+)
+def test_slices_are_the_messages_that_are_read(
+    kinds: list[tuple[int, int, bool, bool]],
+    way: SubscriptionMode,
+    bounds: tuple[int, int],
+    size_max: int,
+) -> None:
+    world = World()
+    queue = world.queue()
+    for number, (priority, size, express, waits) in enumerate(kinds, 1):
+        text = "x" * size
+        world.send(queue, letter(text, number=number, priority=priority, express=express))
+        if waits:
+            world.tick(1)
+    reservations, lake = given_all(world, way)
+    after, last = sorted(min(bound, len(kinds)) for bound in bounds)
+    entries = reservations.read(lake, after, last, size_max)
+    assert apart(read_slices(world.core.snapshot, lake, after, last, size_max)) == known(entries)
