@@ -1,7 +1,8 @@
 """Spark beside its own Parquet reader: a queue as a table, as a stream and as a sink, 1 KiB bodies.
 
 `python -m bench.spark [MESSAGES]`. The manager, Spark and its Python workers are processes of one
-machine; what each of them takes of it is reported.
+machine; what each of them takes of its processors is reported for each row, since rates say little
+on a machine that has other work.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import openmsmq
 from bench.service import Ours
 from openmsmq import Message, aio
+from openmsmq.pipelines import run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,11 +52,10 @@ class Queues:
         """End it."""
         self._service.stop()
 
-    def processor_time(self) -> float:
-        """Seconds that it has used."""
-        fields = Path(f"/proc/{self._service.process.pid}/stat").read_text().rpartition(")")[2]
-        user, system = fields.split()[11:13]
-        return (int(user) + int(system)) / TICKS
+    @property
+    def process(self) -> int:
+        """The process of the manager."""
+        return self._service.process.pid
 
     def fill(self, count: int) -> None:
         """Send the messages that are read."""
@@ -79,22 +80,67 @@ class Queues:
             return manager.open_queue(queue).info().messages
 
 
+class Processes(NamedTuple):
+    """Seconds of processors that were used so far, by whom."""
+
+    jvm: float
+    python: float
+    "The workers of Spark, and what plans for them."
+    manager: float
+
+    @classmethod
+    def now(cls, jvm: int, manager: int) -> Self:
+        """What the kernel has counted; workers that are over count with those that began them."""
+        own, over = _used(jvm)
+        workers = sum(sum(_used(child)) for child in _descendants(jvm))
+        return cls(own, over + workers, sum(_used(manager)))
+
+    def since(self, before: Processes, count: int) -> list[float]:
+        """Microseconds for each of so many rows."""
+        return [(new - old) / count * 1e6 for new, old in zip(self, before, strict=True)]
+
+
+def _stat(process: int) -> list[str]:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it is over, and counts with its parent
+        return ["0"] * 50
+
+
+def _used(process: int) -> tuple[float, float]:
+    """Seconds that a process has used, and its children that are over."""
+    user, system, users, systems = map(int, _stat(process)[11:15])
+    return (user + system) / TICKS, (users + systems) / TICKS
+
+
+def _descendants(process: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        parents.setdefault(int(_stat(int(folder.name))[1]), []).append(int(folder.name))
+    found, left = [], [process]
+    while left:
+        children = parents.get(left.pop(), [])
+        found += children
+        left += children
+    return found
+
+
 class Bench:
     """What is measured, one after the other."""
 
     def __init__(self, spark: SparkSession, queues: Queues, folder: Path, count: int) -> None:
         self._spark, self._queues, self._folder, self._count = spark, queues, folder, count
 
-    def _timed(self, what: str, work: Callable[[], object], *, ours: bool = True) -> float:
-        """Rows a second, with the share of the manager."""
-        used, start = self._queues.processor_time(), time.perf_counter()
+    def _timed(self, what: str, work: Callable[[], object]) -> float:
+        """Microseconds of processors for a row."""
+        jvm = self._spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+        before, start = Processes.now(jvm, self._queues.process), time.perf_counter()
         work()
         seconds = time.perf_counter() - start
-        share = (self._queues.processor_time() - used) / seconds
-        rate = self._count / seconds
-        busy = f"   the manager is busy for {share:4.0%} of the time" if ours else ""
-        print(f"{what:<44} {rate:>9,.0f} rows/s{busy}", flush=True)
-        return rate
+        parts = Processes.now(jvm, self._queues.process).since(before, self._count)
+        each = "  ".join(f"{part:6.2f}" for part in (*parts, sum(parts)))
+        print(f"{what:<44} {each}   {self._count / seconds:>9,.0f} rows/s", flush=True)
+        return sum(parts)
 
     def _read(self, schema: str = "") -> DataFrame:
         reader = self._spark.read.format("msmq").option("manager", self._queues.address)
@@ -106,13 +152,15 @@ class Bench:
         parquet = str(self._folder / "rows")
         self._timed("queue to Parquet, one batch", lambda: self._read().write.parquet(parquet))
         rows = self._spark.read.parquet(parquet)
+        noop(rows)  # the first reads are for compilers
+        noop(self._read())
         self._compare("all columns", rows, "")
         self._compare("label and body", rows.select("label", "body"), "label string, body binary")
 
     def _compare(self, columns: str, rows: DataFrame, schema: str) -> None:
-        peer = self._timed(f"Parquet, {columns}", lambda: noop(rows), ours=False)
+        peer = self._timed(f"Parquet, {columns}", lambda: noop(rows))
         ours = self._timed(f"queue, {columns}", lambda: noop(self._read(schema)))
-        print(f"{'':<44} {ours / peer:>9.2f} of Parquet", flush=True)
+        print(f"{'':<44} {ours / peer:>6.2f} of Parquet", flush=True)
 
     def write(self, queue: str, *, transactional: bool) -> None:
         """A table into a queue."""
@@ -143,6 +191,20 @@ class Bench:
         self._timed("stream, queue to Parquet, from start to end", run)
         found = self._spark.read.parquet(str(self._folder / "stream")).count()
         assert found == self._count, found
+
+    def replay(self) -> None:
+        """An archive of the queue, sent again to another one."""
+        folder = str(self._folder / "archive")
+        source = {"manager": self._queues.address, "queue": "plain"}
+        archive = {"name": "archive", "source": source, "archive": {"path": folder}}
+        runs = self._folder / "runs"
+        self._timed("archive", lambda: run(archive, spark=self._spark, runs=runs))
+        with openmsmq.connect(self._queues.address) as manager:
+            manager.create_queue("again")
+        place = {"path": folder, "manager": self._queues.address, "queue": "again"}
+        again = {"name": "replay", "replay": place}
+        self._timed("replay", lambda: run(again, spark=self._spark, runs=runs))
+        assert self._queues.messages("again") == self._count
 
 
 def noop(rows: DataFrame) -> None:
@@ -177,7 +239,8 @@ def main(count: int = COUNT) -> None:
     if find_spec("pyspark") is None or shutil.which("java") is None:
         print("Spark is not installed")
         return
-    print(f"Spark: {count:,} messages of 1 KiB")
+    print(f"Spark: {count:,} messages of 1 KiB; microseconds of processors for each row")
+    print(f"{'':<44}    JVM  Python  manager   all")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         queues, spark = Queues(folder), session(folder)
@@ -188,6 +251,7 @@ def main(count: int = COUNT) -> None:
             bench.write("plain", transactional=False)
             bench.write("transactional", transactional=True)
             bench.stream()
+            bench.replay()
         finally:
             spark.stop()
             queues.stop()

@@ -10,7 +10,8 @@ from tests.samples import DIRECT, SENT, SOURCE
 from tests.strategies.messages import carried_names, messages
 from tests.strategies.packets import user_messages
 
-from openmsmq.app_protocol.payloads import Messages, QueuedMessage
+from openmsmq.app_protocol.payloads import QueuedMessage
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.bodies.decode import body_format
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.client.payloads import received
@@ -66,7 +67,7 @@ def row(message: ReceivedMessage) -> dict[str, Any]:
 
 def check(queued: list[QueuedMessage]) -> None:
     """All columns of messages as a frame brings them."""
-    block = Block.of_payload(Messages(tuple(queued)).encode())
+    block = Block.of_slices([QueuedSlice(*one[:5], 1, one.packet) for one in queued])
     batch = Columns(block, queue="q", manager="m").batch(READ)
     expected = [row(message) for message in received(queued)]
     for column, kind in READ.items():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+import openmsmq
 from openmsmq import Manager, Message
+from openmsmq.access.users import Users
 from openmsmq.spark import register
 from openmsmq.spark.columns import ON_DEMAND, READ
 from openmsmq.spark.source import PUSHDOWN
@@ -190,3 +193,48 @@ def test_filters_by_place(
     assert left(f"lookup_id > {places[4]} or lookup_id is null") == []
     plan = read(queue.name).where("lookup_id > 5")._jdf.queryExecution().executedPlan().toString()
     assert ("> 5" in plan) is not is_pushing, "Spark itself has nothing left to look at"
+
+
+def test_sql_reads_a_view_and_is_refused_tables(
+    spark: SparkSession, service: ManagerProcess, manager: Manager, fresh: Callable[[str], str]
+) -> None:
+    manager.create_queue(fresh("q")).send(Message(b"", label="here"))
+    options = f"manager '{service.app}', queue '{fresh('q')}'"
+    with pytest.raises(PySparkException, match="CREATE TEMPORARY VIEW orders USING msmq"):
+        spark.sql(f"CREATE TABLE orders USING msmq OPTIONS ({options})")
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW orders USING msmq OPTIONS ({options})")
+    assert [row.label for row in spark.sql("SELECT label FROM orders").collect()] == ["here"]
+    spark.sql(f"CREATE TABLE labels (label string) USING msmq OPTIONS ({options})")
+    try:
+        with pytest.raises(PySparkException, match="loses the options"):
+            spark.sql("SELECT * FROM labels").collect()
+        found = spark.sql(f"SELECT * FROM labels WITH ({options})").collect()
+        assert [row.label for row in found] == ["here"]
+    finally:
+        spark.sql("DROP TABLE labels")
+
+
+def test_a_manager_elsewhere_is_read_by_rpc(spark: SparkSession, tmp_path: Path) -> None:
+    shop = ManagerProcess(tmp_path, "shop01", options=("--rpc-alternate-port", "0"))
+    Users(shop.folder / "data").add("anna", "secret", "read")
+    shop.start()
+    try:
+        with openmsmq.connect(shop.app) as manager:
+            queue = manager.create_queue("orders")
+            queue.send_many(Message(b"b", label=label, priority=3) for label in "abc")
+            queue.send(Message("text", label="first", priority=7, app_specific=5))
+            expected = [one.packet for one in queue.peek_many(9, timeout=0)]
+        (tmp_path / "password").write_text("secret\n")
+        rows = spark.read.format("msmq").option("protocol", "rpc").option("user", "anna")
+        rows = rows.option("manager", "{}:{}".format(*shop.ready["rpc_alternate"]))
+        rows = rows.option("computer", "shop01").option("queue", "orders")
+        with pytest.raises(PySparkException, match="the password or"):
+            rows.option("password", "wrong").load().collect()
+        rows = rows.option("password", "").option("passwordFile", str(tmp_path / "password"))
+        found = rows.load().select("label", "app_specific", "from_manager").collect()
+        assert [row.label for row in found] == ["first", "a", "b", "c"]
+        assert (found[0].app_specific, found[0].from_manager) == (5, "shop01")
+        packets = rows.schema("packet binary").load().collect()
+        assert [bytes(row.packet) for row in packets] == expected
+    finally:
+        shop.kill()

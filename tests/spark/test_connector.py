@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+import openmsmq
 from openmsmq import Manager, Message, Queue
 from tests.e2e.managers import ManagerProcess, free_port
+from tests.unit.client.services import Service
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +31,8 @@ class Stream:
         self._spark = spark
         self._folder = folder
         self._options = options
+        self.before: Callable[[], object] = bool
+        "What is done with each batch before it is read."
         self.progress: dict[str, Any] = {}
         self.tasks = 0
 
@@ -33,6 +41,7 @@ class Stream:
         found: list[str] = []
 
         def take(batch: DataFrame, _: int) -> None:
+            self.before()
             self.tasks = max(self.tasks, batch.rdd.getNumPartitions())
             found.extend(row.label for row in batch.collect())
 
@@ -45,10 +54,19 @@ class Stream:
             self.progress = json.loads(query.lastProgress.json)["sources"][0]
         return sorted(found)
 
-    def copy(self, source: str, target: str) -> None:
-        """Copy a checkpoint over another one."""
+    def again(self, before: Callable[[], object]) -> Stream:
+        """The same stream, with something to do before it reads a batch."""
+        found = Stream(self._spark, self._folder, **self._options)
+        found.before = before
+        return found
+
+    def copy(self, source: str, target: str, *, another_query: bool = False) -> None:
+        """Copy a checkpoint over another one; `another_query` lets Spark run both at once."""
         shutil.rmtree(self._folder / target, ignore_errors=True)
         shutil.copytree(self._folder / source, self._folder / target)
+        if another_query:
+            (self._folder / target / ".metadata.crc").unlink(missing_ok=True)
+            (self._folder / target / "metadata").write_text(json.dumps({"id": str(uuid4())}))
 
 
 @pytest.fixture
@@ -84,6 +102,72 @@ def test_a_checkpoint_that_is_not_what_it_was(
     with pytest.raises(PySparkException, match="is not there any more"):
         stream.run()
     assert stream.run(failOnDataLoss="false") == ["n"]
+
+
+def test_a_checkpoint_that_two_streams_use_at_once(
+    manager: Manager, stream: Stream, fresh: Callable[[str], str]
+) -> None:
+    """The one that began first ends when it reads on; nothing is lost or comes twice."""
+    queue = manager.create_queue(fresh("q"))
+    send(queue, "a")
+    assert stream.run() == ["a"]
+    stream.copy("c", "copy", another_query=True)
+    send(queue, "b")
+    planned, may_go_on = Event(), Event()
+
+    def wait() -> None:
+        planned.set()
+        assert may_go_on.wait(120)
+
+    with ThreadPoolExecutor(1) as beside:
+        first = beside.submit(stream.again(before=wait).run)
+        assert planned.wait(120)
+        assert stream.run("copy") == ["b"]
+        may_go_on.set()
+        with pytest.raises(PySparkException, match="only one may run"):
+            first.result()
+    send(queue, "c")
+    with pytest.raises(PySparkException, match="an older state of the checkpoint"):
+        stream.run()
+    assert stream.run("copy") == ["c"]
+
+
+@pytest.mark.acceptance
+def test_a_thousand_queues_with_one_message_each(
+    manager: Manager,
+    stream: Stream,
+    fresh: Callable[[str], str],
+    record_property: Callable[[str, object], None],
+) -> None:
+    for number in range(1000):
+        send(manager.create_queue(fresh(f"{number:03}")), "x")
+    began = time.monotonic()
+    assert stream.run() == ["x"] * 1000
+    record_property("seconds", time.monotonic() - began)
+    assert stream.tasks <= 5
+
+
+@pytest.mark.acceptance
+def test_fifty_managers_of_which_five_are_away(spark: SparkSession, tmp_path: Path) -> None:
+    services = [Service(tmp_path / f"m{number}") for number in range(50)]
+    try:
+        for number, service in enumerate(services):
+            with openmsmq.connect(service.address) as manager:
+                send(manager.create_queue("q"), "x")
+            if number % 10 == 0:
+                service.stop()
+        places = ",".join(service.address for service in services)
+        fleet = Stream(spark, tmp_path, managers=places, queue="q", onManagerAway="skip")
+        assert fleet.run() == ["x"] * 45
+        found = fleet.progress["latestOffset"]["managers"]
+        away = {place for place, one in found.items() if "away" in one}
+        assert away == {service.address for service in services[::10]}
+        for service in services[::10]:
+            service.start()
+        assert fleet.run() == ["x"] * 5, "they are back"
+    finally:
+        for service in services:
+            service.close()
 
 
 def test_many_small_queues_share_tasks_and_later_ones_are_found(

@@ -22,10 +22,9 @@ from openmsmq.spark.slices import Kind, field, integers, records, slices
 
 FACTS: Final = 24
 "Bytes before each packet that hold what only the queue knows: see `app.messages.QueuedMessage`."
-_BEFORE: Final = 26
-_sizes: Final = Struct("<I").unpack_from
 _number: Final = Struct("<I").pack
 _known: Final = Struct("<IIIHxx").pack
+_fact: Final = Struct("<qIIIHxx").pack
 _two: Final = Struct("<qq").unpack
 _PACKET_SIZE: Final = BaseHeader.offset_of("PacketSize")
 _NAME_SIZES: Final = integers(array("i", [0, 0, 4, 4, 4, 16, 20, 0]))
@@ -52,26 +51,17 @@ class Block:
         "What only the queue knows, 24 bytes for each."
 
     @classmethod
-    def of_payload(cls, payload: bytes) -> Block:
-        """The messages of a MESSAGES frame."""
-        places, sizes = array("i"), array("i")
-        add, add_size, place = places.append, sizes.append, 4
-        for _ in range(_sizes(payload)[0]):
-            size = _sizes(payload, place + 22)[0]
-            add(place)
-            add_size(size)
-            place += _BEFORE + size
-        before = integers(places)
-        data = pa.py_buffer(payload)
-        facts = records(data, before, FACTS)
-        return cls(data, pc.add(before, _i32(_BEFORE)), integers(sizes), facts)
-
-    @classmethod
     def of_slices(cls, found: Sequence[QueuedSlice]) -> Block:
         """Messages as they lie together; most are in large slices with packets of one size."""
         starts, sizes, facts = array("i"), array("i"), bytearray()
         start = 0
         for one in found:
+            if one.messages == 1:
+                starts.append(start)
+                sizes.append(len(one.packets))
+                facts += _fact(*one[:5])
+                start += len(one.packets)
+                continue
             own = _packet_sizes(one)
             starts.extend(accumulate(own[:-1], initial=start))
             sizes.extend(own)

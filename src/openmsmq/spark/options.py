@@ -14,7 +14,7 @@ from openmsmq.spark.columns import nearest
 
 READ: Final = (
     *("manager", "managers", "queue", "token", "tokenFile", "tlsCa", "timeout"),
-    *("protocol", "user", "password", "passwordFile", "level", "computer"),
+    *("protocol", "user", "password", "passwordFile", "auth", "level", "computer"),
 )
 BATCH: Final = (*READ, "messagesPerPartition", "minPartitions", "includeHeaders")
 STREAM: Final = (
@@ -46,6 +46,7 @@ SKIP: Final = "skip"
 FORMATS: Final = ("nservicebus", "rebus")
 RPC: Final = "rpc"
 PROTOCOLS: Final = ("app", RPC)
+AUTHS: Final = ("ntlm", "kerberos")
 LEVELS: Final = ("privacy", "integrity", "connect", "none")
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
@@ -67,6 +68,7 @@ class Options:
     "Who logs on there; `level` says how calls are protected, `computer` what names call it."
     password: str = field(default="", repr=False)
     password_file: str = ""
+    auth: str = AUTHS[0]
     level: str = LEVELS[0]
     computer: str = ""
     messages_per_partition: int = 50_000
@@ -144,6 +146,7 @@ def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
         user=values.get("user", ""),
         password=values.get("password", ""),
         password_file=values.get("passwordFile", ""),
+        auth=_choice(values, "auth", AUTHS),
         level=_choice(values, "level", LEVELS),
         computer=values.get("computer", ""),
         messages_per_partition=_number(values, "messagesPerPartition", 50_000),

@@ -16,12 +16,13 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 import openmsmq
 from openmsmq import Manager, Queue
-from openmsmq.app_protocol.payloads import count_of, queued_start
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.errors import InvalidParameter, ReceiveTimeout
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import is_pattern
+from openmsmq.spark.tasks import one_ahead
 from openmsmq.types.access import Access
 from openmsmq.types.received import ReceivedMessage
 
@@ -61,7 +62,7 @@ class RemoteReader(DataSourceReader):
         assert isinstance(partition, RemoteQueue)
         with connect_remote(self._options, partition.manager) as manager:
             queue = manager.open_queue(partition.queue, access=Access.PEEK)
-            for block in blocks(queue):
+            for block in one_ahead(blocks(queue)):
                 yield Columns(block, queue=queue.name, manager=manager.name).batch(self._names)
 
 
@@ -75,6 +76,7 @@ def connect_remote(options: Options, place: str) -> Manager:
         port=int(port or PORT),
         user=options.user,
         password=options.login_secret(),
+        auth=options.auth,
         level=options.level,
         computer=options.computer,
         timeout=options.timeout,
@@ -104,15 +106,17 @@ def blocks(queue: Queue) -> Iterator[Block]:
 
 def block_of(messages: list[ReceivedMessage]) -> Block:
     """Messages as the application protocol would bring them."""
-    parts = [count_of(len(messages))]
-    for one in messages:
-        start = queued_start(
-            one.lookup_id,
-            int(one.arrived_time.timestamp()),
-            one.abort_count,
-            one.move_count,
-            one.message_class,
-            len(one.packet),
-        )
-        parts += (start, one.packet)
-    return Block.of_payload(b"".join(parts))
+    return Block.of_slices(
+        [
+            QueuedSlice(
+                one.lookup_id,
+                int(one.arrived_time.timestamp()),
+                one.abort_count,
+                one.move_count,
+                one.message_class,
+                1,
+                one.stored,
+            )
+            for one in messages
+        ]
+    )

@@ -1,21 +1,66 @@
-"""Rows of a DataFrame as messages to send."""
+"""Rows of a DataFrame as messages to send.
+
+Rows that say little more than body and label become packets column by column, without an object
+for each; all others become messages one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from openmsmq.bodies.headers import decode_headers, encode_nservicebus, encode_rebus
 from openmsmq.errors import InvalidParameter, Malformed
+from openmsmq.limits import LABEL_UNITS_MAX, PACKET_SIZE_MAX, U32_MAX
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.headers.base import BaseHeader
+from openmsmq.packet.headers.properties import MessagePropertiesStart
+from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import DIRECT, NAMES, SIZES, is_plain
+from openmsmq.properties.message import PRIORITY_DEFAULT, PRIORITY_MAX
+from openmsmq.spark.block import Block
 from openmsmq.spark.columns import WRITE
 from openmsmq.spark.options import FORMATS
+from openmsmq.spark.slices import contents, every, field, offsets
+from openmsmq.types.fields import LPWSTR
 from openmsmq.types.message import FIELDS, Message
+from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
+
+_ANYWHERE: Final = parse_format_name("DIRECT=OS:.\\private$\\x")
+_TEMPLATE: Final = Packer(NO_GUID).pack(Message(), _ANYWHERE, message_id=0, sent_time=0)
+"A packet without label and body; the manager writes all that is not the message itself."
+_FRONT: Final = len(_TEMPLATE)
+_PROPERTIES: Final = _FRONT - MessagePropertiesStart.SIZE
+_CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
+_PRIVACY: Final = MessagePropertiesStart.offset_of("PrivacyLevel")
+_PADS: Final = pa.Array.from_buffers(
+    pa.binary(), 4, [None, pa.py_buffer(array("i", [0, 0, 3, 5, 6])), pa.py_buffer(bytes(6))]
+)
+"What makes the size of a packet a multiple of 4, by the remainder of its size."
+_PLACED: Final = frozenset({"body", "value", "label", "priority", "body_type", "app_specific"})
+"Columns that have their places in every packet."
+_USUAL: Final[Mapping[str, object]] = {
+    "delivery": "recoverable",
+    "journal": False,
+    "dead_letter": False,
+    "trace": False,
+    "acknowledge": 0,
+}
+"What need not be said, as it is so anyway."
+_SENDABLE: Final = (
+    *(UserFlags.DQ, UserFlags.AQ, UserFlags.RQ, UserFlags.DM),
+    *(UserFlags.JN, UserFlags.JP, UserFlags.MP),
+)
+_NOT_SENDABLE: Final = U32_MAX - sum(int(flag) for flag in _SENDABLE)
+"Flags of packets that cannot be sent again as they are."
 
 _FIELDS: Final = {"value": "body", "delivery": "recoverable"}
 "Columns that a message has under another name."
@@ -55,6 +100,167 @@ def messages(
         return
     for target, rows in groupby(zip(where, made, strict=True), itemgetter(0)):
         yield target or queue, [message for _, message in rows]
+
+
+class _UnusualRowError(Exception):
+    """A row has a value that cannot be, or that needs a look of its own."""
+
+
+def packets(
+    batch: pa.RecordBatch, queue: str, headers: str = FORMATS[0]
+) -> list[tuple[str, list[bytes]]] | None:
+    """The same as packets, if all rows are simple enough; None if some are not."""
+    columns = {
+        name.lower(): batch.column(place)
+        for place, name in enumerate(batch.schema.names)
+        if name.lower() in WRITE and (headers or name.lower() != "headers")
+    }
+    where = columns.pop("queue", None)
+    said = {name: values for name, values in columns.items() if not _is_silent(name, values)}
+    try:
+        found = _again_all(said) if "packet" in said else _packed(said, batch.num_rows)
+    except _UnusualRowError:
+        return None
+    whole: list[bytes] = found.to_pylist()
+    if where is None:
+        return [(queue, whole)]
+    parts = groupby(zip(where.to_pylist(), whole, strict=True), itemgetter(0))
+    return [(target or queue, [packet for _, packet in rows]) for target, rows in parts]
+
+
+def _is_silent(name: str, values: pa.Array) -> bool:
+    """Whether a column says nothing: it is null, or as it is anyway."""
+    if values.null_count == len(values):
+        return True
+    if name not in _USUAL:
+        return False
+    return bool(pc.all(pc.equal(values, pa.scalar(_USUAL[name], values.type))).as_py())
+
+
+def _again_all(said: Mapping[str, pa.Array]) -> pa.BinaryArray:
+    """Packets to send again, if nothing in them is of the manager that sent them before."""
+    found = said["packet"]
+    whole = found.to_pylist()
+    if len(said) > 1 or found.null_count or not all(map(is_plain, whole)):
+        raise _UnusualRowError
+    block = Block.of_packets(whole)
+    names = {flags >> shift & 7 for flags in block.distinct_flags for shift in (13, 16)}
+    highest = pc.max(field(block.head, "H", BaseHeader.offset_of("Flags"), NAMES)).as_py()
+    is_marked = pc.any(block.property_field("H", _CLASS).cast(pa.bool_())).as_py()
+    is_private = pc.any(block.property_field("I", _PRIVACY).cast(pa.bool_())).as_py()
+    room = block.property_field("I", MessagePropertiesStart.offset_of("AllocationBodySize"))
+    is_padded = not room.equals(block.property_field("I", SIZES))
+    if block.any_has(_NOT_SENDABLE) or names - {0, 1, DIRECT} or highest > PRIORITY_MAX:
+        raise _UnusualRowError
+    if is_marked or is_private or is_padded:
+        raise _UnusualRowError
+    return found
+
+
+def _packed(said: Mapping[str, pa.Array], count: int) -> pa.BinaryArray:
+    """Packets with these fields."""
+    if said.keys() - _PLACED:
+        raise _UnusualRowError
+    labels = _labels(said["label"]) if "label" in said else _nothing(count)
+    bodies, kind = _bodies(said, count)
+    units, size = pc.binary_length(labels), pc.binary_length(bodies)
+    total = pc.add(pc.add(units, size), _i32(_FRONT))
+    pads = _PADS.take(pc.bit_wise_and(total, _i32(3)))
+    total = pc.bit_wise_and(pc.add(total, _i32(3)), _i32(~3))
+    if pc.max(total).as_py() > PACKET_SIZE_MAX or pc.max(units).as_py() > 2 * LABEL_UNITS_MAX:
+        raise _UnusualRowError
+    fields = {
+        BaseHeader.offset_of("PacketSize"): total,
+        _property("BodyType"): kind,
+        _property("MessageSize"): size,
+        _property("AllocationBodySize"): size,
+    }
+    if "app_specific" in said:
+        fields[_property("ApplicationTag")] = _whole(said["app_specific"], 0, U32_MAX)
+    octets = {_property("LabelLength"): pc.shift_right(units, _i32(1))}
+    if "priority" in said:
+        priorities = _whole(said["priority"], PRIORITY_DEFAULT, PRIORITY_MAX)
+        octets[BaseHeader.offset_of("Flags")] = priorities
+    fronts = _fronts(count, fields, octets)
+    return pc.binary_join_element_wise(fronts, labels, bodies, pads, pa.scalar(b"", pa.binary()))
+
+
+def _property(name: str) -> int:
+    return _PROPERTIES + MessagePropertiesStart.offset_of(name)
+
+
+def _fronts(
+    count: int, fields: Mapping[int, pa.Array], octets: Mapping[int, pa.Array]
+) -> pa.BinaryArray:
+    """All that is before the labels: numbers of 32 and of 8 bits at these places."""
+    data = bytearray(_TEMPLATE * count)
+    view = memoryview(data)
+    for place, values in fields.items():
+        own = memoryview(values.buffers()[1]).cast("B").cast("i")
+        view.cast("i")[place // 4 :: _FRONT // 4] = own[values.offset : values.offset + count]
+    for place, values in octets.items():
+        view[place::_FRONT] = memoryview(values.cast(pa.uint8()).buffers()[1]).cast("B")[:count]
+    buffers = [None, every(count + 1, _FRONT, 0).buffers()[1], pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), count, buffers)
+
+
+def _bodies(said: Mapping[str, pa.Array], count: int) -> tuple[pa.BinaryArray, pa.Int32Array]:
+    """The bodies, and what they are."""
+    given = said.get("body", said.get("value"))
+    kinds = said.get("body_type")
+    kind = _zeros(count) if kinds is None else _whole(kinds, 0, U32_MAX)
+    if given is None:
+        return _nothing(count), kind
+    if not pa.types.is_string(given.type):
+        return pc.fill_null(given, pa.scalar(b"", pa.binary())), kind
+    if kinds is not None:
+        raise _UnusualRowError
+    text = pa.scalar(LPWSTR, pa.int32())
+    return _utf16(_texts(given)), pc.if_else(pc.is_null(given), _i32(0), text)
+
+
+def _labels(given: pa.StringArray) -> pa.BinaryArray:
+    """Labels as packets have them, with a null at their end if they are not empty."""
+    found = _texts(given)
+    if b"\0" in contents(found).to_pybytes():
+        raise _UnusualRowError
+    ended = pc.binary_join_element_wise(found, "\0", "")
+    return _utf16(pc.if_else(pc.equal(found, ""), "", ended))
+
+
+def _texts(given: pa.StringArray) -> pa.StringArray:
+    """Texts, null as none, in a memory of their own: what was given may be a slice of more."""
+    return pc.if_else(pc.is_null(given), "", given)
+
+
+def _utf16(texts: pa.StringArray) -> pa.BinaryArray:
+    """Texts as UTF-16; only plain ASCII keeps its places."""
+    raw = contents(texts).to_pybytes()
+    if not raw.isascii():
+        raise _UnusualRowError
+    places = pc.shift_left(offsets(texts), _i32(1))
+    data = pa.py_buffer(raw.decode("ascii").encode("utf-16-le"))
+    return pa.Array.from_buffers(pa.binary(), len(texts), [None, places.buffers()[1], data])
+
+
+def _whole(values: pa.Array, default: int, most: int) -> pa.Int32Array:
+    """Numbers from 0 up to `most`, of 32 bits."""
+    found = pc.fill_null(values.cast(pa.int64()), pa.scalar(default, pa.int64()))
+    if pc.min(found).as_py() < 0 or pc.max(found).as_py() > most:
+        raise _UnusualRowError
+    return found.cast(pa.uint32()).view(pa.int32())
+
+
+def _nothing(count: int) -> pa.BinaryArray:
+    return pa.repeat(pa.scalar(b"", pa.binary()), count)
+
+
+def _zeros(count: int) -> pa.Int32Array:
+    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(bytes(4 * count))])
+
+
+def _i32(value: int) -> pa.Int32Scalar:
+    return pa.scalar(value, pa.int32())
 
 
 def _extension(

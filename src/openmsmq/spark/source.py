@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import Filter
 
+_NO_TABLES: Final = (
+    "Spark's catalogue loses the options of tables of sources in Python. What works: CREATE"
+    " TEMPORARY VIEW orders USING msmq OPTIONS (manager 'shop01:1811', queue 'orders'); for a table"
+    " that is there, SELECT ... FROM it WITH (manager 'shop01:1811', queue 'orders')"
+)
 PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 
 
@@ -35,15 +40,20 @@ class MsmqDataSource(DataSource):
 
     def schema(self) -> str:
         """All columns but those that cost much."""
+        if "provider" in self.options:  # Spark asks for the schema of a new table
+            raise InvalidParameter(f"CREATE TABLE ... USING msmq: {_NO_TABLES}")
         found = parse(self.options, known.STREAM)
         return default_schema(headers=found.include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads what is there."""
+        return self._reader(BatchReader, schema)
+
+    def _reader(self, kind: type[BatchReader], schema: StructType) -> DataSourceReader:
+        if not self.options:
+            raise InvalidParameter(f"there are no options: {_NO_TABLES}")
         options, names = parse(self.options, known.BATCH), check_read(_columns(schema))
-        if options.protocol == RPC:
-            return RemoteReader(options, names)
-        return BatchReader(options, names)
+        return RemoteReader(options, names) if options.protocol == RPC else kind(options, names)
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Reads what is there and what comes."""
@@ -58,6 +68,8 @@ class MsmqDataSource(DataSource):
         """Sends rows as messages."""
         names = check_write(_columns(schema))
         _refuse_overwriting(overwrite)
+        if not self.options and "queue" not in names:
+            raise InvalidParameter(f"there are no options: {_NO_TABLES}")
         return BatchWriter(parse(self.options, known.WRITE), names)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
@@ -85,10 +97,7 @@ class PushingDataSource(MsmqDataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads what is there, as far as filters let it."""
-        options, names = parse(self.options, known.BATCH), check_read(_columns(schema))
-        if options.protocol == RPC:
-            return RemoteReader(options, names)
-        return PushingReader(options, names)
+        return self._reader(PushingReader, schema)
 
 
 def pushes_filters(spark: SparkSession) -> bool:

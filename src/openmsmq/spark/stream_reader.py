@@ -395,7 +395,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
     """Reserved messages of a subscription, as many at a time as fit a frame."""
     while after < last:
-        block = Block.of_payload(reader.read_packed(after, last))
+        block = Block.of_slices(reader.read_slices(after, last))
         yield block
         after += len(block)
 

@@ -8,7 +8,7 @@ same writer are dropped with it. To decide again, after a crash, changes nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -22,7 +22,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from openmsmq import Manager, Message, Queue, Transaction
 from openmsmq.errors import EpochDecided, InvalidParameter
 from openmsmq.spark.options import Options
-from openmsmq.spark.rows import messages
+from openmsmq.spark.rows import messages, packets
 from openmsmq.spark.service import connect, open_queue
 from openmsmq.spark.tasks import one_ahead
 from openmsmq.types.access import Access
@@ -75,11 +75,11 @@ class TransactionalWriter:
         sent = 0
         with self._manager() as manager, manager.transaction(xid, stage=True) as transaction:
             queues: dict[str, Queue] = {}
-            for name, rows in one_ahead(_parts(batches, default, self._headers)):
-                if name not in queues:
-                    queues[name] = open_queue(manager, name, Access.SEND)
-                queues[name].send_many(rows, transaction=transaction)
-                sent += len(rows)
+            for part in one_ahead(_parts(batches, default, self._headers)):
+                if part.queue not in queues:
+                    queues[part.queue] = open_queue(manager, part.queue, Access.SEND)
+                part.send(queues[part.queue], transaction)
+                sent += len(part.packets or part.messages)
             if not (sent and _is_prepared(transaction)):
                 transaction.abort()
                 xid, sent = "", 0
@@ -169,13 +169,32 @@ def writer_name(identity: str) -> str:
     return f"spark-{shown}-{sha256(identity.encode()).hexdigest()[:12]}"
 
 
-def _parts(
-    batches: Iterator[pa.RecordBatch], queue: str, headers: str
-) -> Iterator[tuple[str, list[Message]]]:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Messages that are sent at once: packets, or what becomes packets one by one."""
+
+    queue: str
+    packets: Sequence[bytes] = ()
+    messages: Sequence[Message] = ()
+
+    def send(self, queue: Queue, transaction: Transaction) -> None:
+        if self.packets:
+            queue.send_packets(self.packets, transaction=transaction)
+        else:
+            queue.send_many(self.messages, transaction=transaction)
+
+
+def _parts(batches: Iterator[pa.RecordBatch], queue: str, headers: str) -> Iterator[_Part]:
     """The messages that are sent at once, with the queue that they go to."""
     for batch in batches:
         for first in range(0, batch.num_rows, _TOGETHER):
-            yield from messages(batch.slice(first, _TOGETHER), queue, headers)
+            rows = batch.slice(first, _TOGETHER)
+            found = packets(rows, queue, headers)
+            if found is not None:
+                yield from (_Part(name, packets=own) for name, own in found)
+            else:
+                for name, own in messages(rows, queue, headers):
+                    yield _Part(name, messages=own)
 
 
 def _batches(rows: Iterator[Any], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

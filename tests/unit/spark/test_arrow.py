@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.samples import DIRECT, SENT, SOURCE
 
-from openmsmq.app_protocol.payloads import Messages, QueuedMessage
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.packet.view import PacketView
 from openmsmq.spark.arrow import Columns
@@ -15,8 +15,9 @@ from openmsmq.types.pack import Packer
 
 def columns(*messages: Message) -> Columns:
     packets = Packer(SOURCE).pack_many(messages, DIRECT, first_id=7, sent_time=SENT)
-    queued = (QueuedMessage(3 << 56 | n, SENT, 1, 2, 0, p) for n, p in enumerate(packets, 1))
-    block = Block.of_payload(Messages(tuple(queued)).encode())
+    block = Block.of_slices(
+        [QueuedSlice(3 << 56 | n, SENT, 1, 2, 0, 1, one) for n, one in enumerate(packets, 1)]
+    )
     return Columns(block, queue=r".\private$\orders", manager="shop01")
 
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from tests.samples import MESSAGES
 
-from openmsmq.app_protocol.payloads import Messages, QueuedMessage
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.errors import Malformed
 from openmsmq.names.format import parse_format_name
@@ -32,8 +31,9 @@ def test_the_properties_are_where_the_walk_finds_them() -> None:
 
 
 def test_bodies_and_extensions_are_slices() -> None:
-    queued = tuple(QueuedMessage(n, 0, 0, 0, 0, packet) for n, packet in enumerate(PACKETS))
-    block = Block.of_payload(Messages(queued).encode())
+    block = Block.of_slices(
+        [QueuedSlice(n, 0, 0, 0, 0, 1, packet) for n, packet in enumerate(PACKETS)]
+    )
     assert len(block) == len(PACKETS)
     assert block.packets.to_pylist() == PACKETS
     assert block.bodies.to_pylist() == [PacketView(packet).body for packet in PACKETS]
@@ -54,13 +54,13 @@ def test_slices_are_the_same_messages(sizes: tuple[int, ...]) -> None:
     name = parse_format_name(r"DIRECT=OS:shop01\private$\orders")
     packets = Packer(uuid4()).pack_many(messages, name, first_id=1, sent_time=0)
     known = (1_700_000_000, 2, 3, 0x8001)
-    queued = [QueuedMessage(900 + number, *known, packet) for number, packet in enumerate(packets)]
+    each = [QueuedSlice(900 + number, *known, 1, one) for number, one in enumerate(packets)]
     single = QueuedSlice(7, 1, 0, 0, 0, 1, packets[0])
     run = QueuedSlice(900, *known, len(packets), b"".join(packets))
     names = ("lookup_id", "arrived_time", "abort_count", "move_count", "message_class", "body")
-    expected = Columns(
-        Block.of_payload(Messages((QueuedMessage(7, 1, 0, 0, 0, packets[0]), *queued)).encode())
-    ).batch(names)
+    expected = Columns(Block.of_slices((single, *each))).batch(names)
+    assert expected["lookup_id"].to_pylist() == [7, *range(900, 900 + len(packets))]
+    assert expected["move_count"].to_pylist() == [0] + [3] * len(packets)
     assert Columns(Block.of_slices((single, run))).batch(names) == expected
     broken = run._replace(packets=run.packets + bytes(4))
     if len(sizes) > 1:

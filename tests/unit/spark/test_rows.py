@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from openmsmq import Message
+from openmsmq import Manager, Message
 from openmsmq.bodies.headers import decode_headers, encode_nservicebus, encode_rebus
+from openmsmq.client.payloads import ANYWHERE
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter, MQError
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.spark.arrow import HEADERS
-from openmsmq.spark.rows import messages
+from openmsmq.spark.rows import messages, packets
 from openmsmq.types.message import FIELDS
 from openmsmq.types.pack import Packer
 
@@ -136,3 +141,89 @@ def test_an_extension_whose_headers_are_the_same_stays_as_it_is() -> None:
     rows = {"body": [b""], "extension": [extension], "headers": [[("a", "1")]]}
     [(_, [made])] = messages(pa.RecordBatch.from_pydict(rows, schema=kinds), "q")
     assert made.extension == extension
+
+
+def one_by_one(batch: pa.RecordBatch) -> list[tuple[str, list[bytes]]]:
+    """What `packets` is to give, by way of messages."""
+    pack = Packer(NO_GUID).pack
+    return [
+        (name, [pack(row, ANYWHERE, message_id=0, sent_time=0) for row in rows])
+        for name, rows in messages(batch, "q")
+    ]
+
+
+PLAIN = st.text(st.characters(max_codepoint=0x7F, exclude_characters="\0"), max_size=9)
+COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "label": (pa.string(), PLAIN),
+    "priority": (pa.int32(), st.integers(0, 7)),
+    "app_specific": (pa.int64(), st.integers(0, 2**32 - 1)),
+    "queue": (pa.string(), st.sampled_from(["a", "b"])),
+    "delivery": (pa.string(), st.just("recoverable")),
+    "journal": (pa.bool_(), st.just(False)),
+    "correlation_id": (pa.binary(), st.nothing()),
+    "headers": (HEADERS, st.nothing()),
+    "message_id": (pa.string(), PLAIN),
+}
+
+
+@given(data=st.data(), rows=st.integers(1, 5), skipped=st.integers(0, 2))
+def test_columns_become_the_packets_of_their_messages(
+    data: st.DataObject, rows: int, skipped: int
+) -> None:
+    chosen = {name: COLUMNS[name] for name in data.draw(st.sets(st.sampled_from(list(COLUMNS))))}
+    if data.draw(st.booleans()):
+        chosen["body"] = pa.binary(), st.binary(max_size=9)
+        chosen["body_type"] = pa.int32(), st.integers(0, 31)
+    else:
+        chosen["Value"] = pa.string(), PLAIN
+    drawn = {
+        name: pa.array([data.draw(st.none() | values) for _ in range(rows + skipped)], kind)
+        for name, (kind, values) in chosen.items()
+    }
+    batch = pa.RecordBatch.from_pydict(drawn).slice(skipped)
+    found = packets(batch, "q")
+    if "journal" in chosen or "delivery" in chosen:
+        assert found is None or found == one_by_one(batch), "a null in them is looked at closely"
+    else:
+        assert found == one_by_one(batch)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"body": [b""], "label": ["Grüße"]},
+        {"body": [b""], "label": ["a\0b"]},
+        {"body": [b""], "label": ["x" * 250]},
+        {"body": ["ä"]},
+        {"body": ["text"], "body_type": [30]},
+        {"body": [b""], "priority": [8]},
+        {"body": [b""], "app_specific": [-1]},
+        {"body": [b""], "delivery": ["express"]},
+        {"body": [b""], "extension": [b"e"]},
+        {"body": [bytes(5 * 2**20)]},
+        {"packet": [b"x" * 10]},
+    ],
+)
+def test_rows_that_need_a_look_of_their_own(columns: dict[str, list[Any]]) -> None:
+    assert packets(pa.RecordBatch.from_pydict(columns), "q") is None
+
+
+def test_packets_are_sent_again_as_they_are_if_nothing_is_of_another_manager(
+    manager: Manager,
+) -> None:
+    source = manager.create_queue("a")
+    simple = Message("t", label="Grüße", priority=5, journal=True, app_specific=9, extension=b"e")
+    named = Message(b"n", response_queue=r"DIRECT=OS:there\private$\r", time_to_be_received=99)
+    traced = Message(b"t", trace=True)
+    source.send_many([simple, named, traced])
+    first, second, third = (one.packet for one in source.peek_many(9, timeout=0))
+    assert packets(pa.RecordBatch.from_pydict({"packet": [first, third]}), "q") is None
+    batch = pa.RecordBatch.from_pydict({"packet": [first, second], "queue": ["b", "b"]})
+    [(name, found)] = packets(batch, "q") or []
+    assert name == "b"
+    again = manager.create_queue(name)
+    again.send_packets(found)
+    ways = [[one.to_message() for one in again.receive_many(9)]]
+    again.send_many([one for _, rows in messages(batch, "q") for one in rows])
+    ways.append([one.to_message() for one in again.receive_many(9)])
+    assert ways[0] == ways[1] == [simple, named]

@@ -54,6 +54,19 @@ def test_what_is_wrong_is_reported_by_the_source(manager: Manager) -> None:
         source(queue="orders", subscription="x").reader(READ)
 
 
+def test_tables_of_the_catalogue_are_refused_with_what_works(manager: Manager) -> None:
+    """Spark passes on what it knows of a table when it is made, and nothing when it is read."""
+    manager.create_queue("orders")
+    with pytest.raises(InvalidParameter, match=r"CREATE TABLE .* TEMPORARY VIEW"):
+        source(provider="msmq", owner="me", queue="orders").schema()
+    with pytest.raises(InvalidParameter, match=r"no options: .* WITH \(manager"):
+        source().reader(READ)
+    with pytest.raises(InvalidParameter, match=r"no options: .* WITH \(manager"):
+        source().writer(WRITE, False)
+    rows = StructType().add("body", "binary").add("queue", "string")
+    assert isinstance(source().writer(rows, False), BatchWriter)
+
+
 def test_filters_by_place_are_pushed_down(manager: Manager) -> None:
     queue = manager.create_queue("orders")
     queue.send_many([b"1", b"2", b"3", b"4", b"5"])
