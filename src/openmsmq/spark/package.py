@@ -17,7 +17,8 @@ import openmsmq
 PARTS: Final = frozenset(
     {
         "aio", "app_protocol", "bodies", "client", "errors", "limits", "names", "net", "packet",
-        "pipelines", "process", "properties", "routing", "security", "spark", "toml", "types", "wire",
+        "pipelines", "process", "properties", "routing", "security", "spark", "toml", "types",
+        "wire",
     }
 )  # fmt: skip
 "What the archive has of the package, whole."

@@ -56,3 +56,10 @@ class Read:
     def sought(self) -> Seek:
         """Which message `lookup_id` leads to, whether it was given by name or not."""
         return Seek(self.seek)
+
+
+def behind(after: int, count: int, timeout: float | None) -> Read:
+    """A peek at messages behind a place in the queue, or from its head."""
+    if not after:
+        return Read(take=False, count=count, timeout=timeout)
+    return Read(take=False, count=count, timeout=timeout, lookup_id=after, seek=Seek.BEHIND)

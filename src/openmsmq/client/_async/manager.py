@@ -26,7 +26,7 @@ from openmsmq.types.message import Message, MessageFields
 from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import Poison, QueueInfo, queue_properties
-from openmsmq.types.read import Read, Seek
+from openmsmq.types.read import Read, Seek, behind
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
@@ -328,14 +328,9 @@ class Queue(QueueControl):
     async def send_packets(
         self, packets: Sequence[bytes], *, transaction: Transaction | None = None
     ) -> Sequence[SentId]:
-        """The same for those who send many: messages as their packets, UserMessages of [MS-MQMQ].
-
-        The manager writes destination, source, time and number. Who sends it what is no such packet
-        loses the connection.
-        """
+        """The same with packets, UserMessages of [MS-MQMQ]; what is none ends the connection."""
         self._require(Access.SEND)
-        work = await work_of(transaction)
-        return await self._backend.send_packets(self._handle, packets, work)
+        return await self._backend.send_packets(self._handle, packets, await work_of(transaction))
 
     async def receive(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
@@ -378,7 +373,7 @@ class Queue(QueueControl):
         With `after`, only at those whose lookup identifier is greater.
         """
         try:
-            return await self._read(_behind(after, count, timeout), transaction)
+            return await self._read(behind(after, count, timeout), transaction)
         except ReceiveTimeout:
             return []
 
@@ -391,7 +386,7 @@ class Queue(QueueControl):
         """
         self._require(Access.PEEK)
         try:
-            return await self._backend.peek_slices(self._handle, _behind(after, count, timeout))
+            return await self._backend.peek_slices(self._handle, behind(after, count, timeout))
         except ReceiveTimeout:
             return ()
 
@@ -519,10 +514,3 @@ class Queue(QueueControl):
         self._require(Access.RECEIVE if read.take else Access.PEEK)
         work = await work_of(transaction)
         return await self._backend.read(self._handle, read, work, cursor)
-
-
-def _behind(after: int, count: int, timeout: float | None) -> Read:
-    """A peek at messages behind a place in the queue, or from its head."""
-    if not after:
-        return Read(take=False, count=count, timeout=timeout)
-    return Read(take=False, count=count, timeout=timeout, lookup_id=after, seek=Seek.BEHIND)

@@ -27,6 +27,7 @@ from openmsmq.client._async.remote_parts import (
     RemoteSubscription,
     RemoteWork,
     ask,
+    same,
 )
 from openmsmq.client._async.sleep import pause, run_once
 from openmsmq.client.address import Address
@@ -116,7 +117,7 @@ class Remote(RemoteCalls):
 
     async def _call_once(self, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
         """Make a call that must not be made twice."""
-        channel = await self._repeat(_same)
+        channel = await self._repeat(same)
         return await ask(channel, call, wait, **arguments)
 
     async def _number(self, channel: Channel, handle: Handle) -> int:
@@ -525,10 +526,6 @@ class Remote(RemoteCalls):
             channel = cursor.channel
         assert channel is not None
         return channel
-
-
-async def _same(channel: Channel) -> Channel:
-    return channel
 
 
 def _number_of(work: Work | None) -> int:

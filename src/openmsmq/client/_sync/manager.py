@@ -27,7 +27,7 @@ from openmsmq.types.message import Message, MessageFields
 from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import Poison, QueueInfo, queue_properties
-from openmsmq.types.read import Read, Seek
+from openmsmq.types.read import Read, Seek, behind
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
@@ -329,14 +329,9 @@ class Queue(QueueControl):
     def send_packets(
         self, packets: Sequence[bytes], *, transaction: Transaction | None = None
     ) -> Sequence[SentId]:
-        """The same for those who send many: messages as their packets, UserMessages of [MS-MQMQ].
-
-        The manager writes destination, source, time and number. Who sends it what is no such packet
-        loses the connection.
-        """
+        """The same with packets, UserMessages of [MS-MQMQ]; what is none ends the connection."""
         self._require(Access.SEND)
-        work = work_of(transaction)
-        return self._backend.send_packets(self._handle, packets, work)
+        return self._backend.send_packets(self._handle, packets, work_of(transaction))
 
     def receive(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
@@ -379,7 +374,7 @@ class Queue(QueueControl):
         With `after`, only at those whose lookup identifier is greater.
         """
         try:
-            return self._read(_behind(after, count, timeout), transaction)
+            return self._read(behind(after, count, timeout), transaction)
         except ReceiveTimeout:
             return []
 
@@ -392,7 +387,7 @@ class Queue(QueueControl):
         """
         self._require(Access.PEEK)
         try:
-            return self._backend.peek_slices(self._handle, _behind(after, count, timeout))
+            return self._backend.peek_slices(self._handle, behind(after, count, timeout))
         except ReceiveTimeout:
             return ()
 
@@ -518,10 +513,3 @@ class Queue(QueueControl):
         self._require(Access.RECEIVE if read.take else Access.PEEK)
         work = work_of(transaction)
         return self._backend.read(self._handle, read, work, cursor)
-
-
-def _behind(after: int, count: int, timeout: float | None) -> Read:
-    """A peek at messages behind a place in the queue, or from its head."""
-    if not after:
-        return Read(take=False, count=count, timeout=timeout)
-    return Read(take=False, count=count, timeout=timeout, lookup_id=after, seek=Seek.BEHIND)

@@ -28,6 +28,7 @@ from openmsmq.client._sync.remote_parts import (
     RemoteSubscription,
     RemoteWork,
     ask,
+    same,
 )
 from openmsmq.client._sync.sleep import pause, run_once
 from openmsmq.client.address import Address
@@ -117,7 +118,7 @@ class Remote(RemoteCalls):
 
     def _call_once(self, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
         """Make a call that must not be made twice."""
-        channel = self._repeat(_same)
+        channel = self._repeat(same)
         return ask(channel, call, wait, **arguments)
 
     def _number(self, channel: Channel, handle: Handle) -> int:
@@ -526,10 +527,6 @@ class Remote(RemoteCalls):
             channel = cursor.channel
         assert channel is not None
         return channel
-
-
-def _same(channel: Channel) -> Channel:
-    return channel
 
 
 def _number_of(work: Work | None) -> int:

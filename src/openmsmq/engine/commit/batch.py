@@ -365,21 +365,6 @@ class Batch(PacketRows):
         self._index_rows.append((index_key(queue.number, lookup), plain))
         return plain
 
-    def take_members(
-        self, queue: ManagedQueue, messages: Sequence[tuple[int, bytes]]
-    ) -> tuple[list[bytes], list[bytes]] | None:
-        """Take messages out of their runs and their queue, not out of the store.
-
-        Their records and packets; None, and nothing is changed, if some are in no run any longer.
-        """
-        lookups = [lookup for lookup, _ in messages]
-        if not lookups or self.runs.missing(queue.number, lookups):
-            return None
-        size = self.runs.remove(queue.number, lookups)[1]
-        self._removed.update([index_key(queue.number, lookup) for lookup in lookups])
-        self._count(queue, -len(lookups), -size)
-        return self.with_own_packets([raw for _, raw in messages])
-
     def take_out_many(self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]) -> None:
         """Take messages out of their queue that no other reader has: identifiers and records."""
         keys = [index_key(queue.number, lookup) for lookup, _ in gone]

@@ -37,7 +37,7 @@ def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) 
     source = subscription.source
     places = [(entry.lookup, entry.record) for entry in entries]
     if all([is_member(raw) for _, raw in places]):
-        taken = batch.take_members(source, places)
+        taken = _taken_together(batch, source, places)
         if taken is not None:
             records, packets = taken
             gone = [(lookup, raw) for (lookup, _), raw in zip(places, records, strict=True)]
@@ -52,6 +52,22 @@ def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) 
     gone = [(entry.lookup, next(stored) if entry.express else entry.record) for entry in entries]
     _keep(batch, subscription, gone)
     note(batch, Event.RESERVED, source, gone, "", subscription.name)
+
+
+def _taken_together(
+    batch: Batch, source: ManagedQueue, messages: Messages
+) -> tuple[list[bytes], list[bytes]] | None:
+    """Take messages out of their runs and their queue, not out of the store.
+
+    Their records and packets; None, and nothing is changed, if some are in no run any longer.
+    """
+    lookups = [lookup for lookup, _ in messages]
+    if batch.runs.missing(source.number, lookups):
+        return None
+    batch.runs.remove(source.number, lookups)
+    records, packets = batch.with_own_packets([raw for _, raw in messages])
+    batch.take_out_many(source, list(zip(lookups, records, strict=True)))
+    return records, packets
 
 
 def copy(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) -> None:
