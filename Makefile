@@ -22,7 +22,7 @@ help:  ## list the targets
 
 setup: $(READY)  ## build .venv with everything in it
 
-$(READY): pyproject.toml tools/setup
+$(READY): pyproject.toml tools/setup tools/build_console.py $(wildcard frontend/src/* frontend/package-lock.json)
 	tools/setup "$(PYTHON)"
 	@touch $@
 

@@ -33,6 +33,7 @@ _EXAMPLES: Final = {
     "app_socket": '"/run/openmsmq/app.sock"',
     "binary_bind": '"10.0.0.5"',
     "rpc_bind": '"10.0.0.5"',
+    "console_hosts": '["mq.shop.example"]',
     "record": '"/var/tmp/sessions"',
     "rpc_managers": '{ shop02 = { user = "backend", password_file = "shop02.password" } }',
     "srmp_bind": '"10.0.0.5"',

@@ -5,6 +5,7 @@
     docs/cli.md             the reference of the command line (see generate_cli.py)
     docs/configuration.md   what a service can be told (see generate_config.py)
     docs/limits.md          every bound (see generate_limits.py)
+    docs/rest.md            the REST API (see generate_rest.py)
     docs/protocol/mqmq.md   every structure: section, module, test
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
                             likewise dmpr.md, mqrr.md, srmp.md, system.md, security.md, mqbr.md
@@ -30,6 +31,7 @@ from tools import (
     generate_cli,
     generate_config,
     generate_limits,
+    generate_rest,
     generate_schemas,
 )
 
@@ -103,6 +105,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "cli.md": generate_cli.page(),
         ROOT / "docs" / "configuration.md": generate_config.page(),
         ROOT / "docs" / "limits.md": generate_limits.page(),
+        ROOT / "docs" / "rest.md": generate_rest.page(),
     }
     schemas = generate_schemas.schemas()
     return {PROTOCOL / "mqmq.md": structures_page(), **maps, **reference, **schemas}

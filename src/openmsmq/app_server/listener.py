@@ -39,6 +39,8 @@ class AppListener:
         self._socket: Path | None = None
         "The Unix socket that is open."
         self._timer: asyncio.TimerHandle | None = None
+        self.address: tuple[str, int] | str = ""
+        "Where programs find it, once it has started."
 
     async def start(self) -> tuple[str, int] | str:
         """Accept connections; the address."""
@@ -53,6 +55,7 @@ class AppListener:
             trusts = self._trusts_port
             address = self._listen(bound, self._tls, is_trusted=lambda _: trusts)
         self._tick()
+        self.address = address
         return address
 
     def _listen(

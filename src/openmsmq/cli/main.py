@@ -70,6 +70,10 @@ COMMANDS: Final = {
         "completion:completion",
         "Print the script that makes a shell complete commands, options and names of queues.",
     ),
+    "console": (
+        "console.command:console",
+        "Run the web console for several managers, or print a link that logs in.",
+    ),
     "decode": ("packets.decode:decode", "Explain every MSMQ packet in the input, field by field."),
     "demo": (
         "demo:demo",
@@ -91,7 +95,10 @@ COMMANDS: Final = {
         "management.command:manage",
         "Look after a manager elsewhere over remote calls: figures, pause, resume, resend.",
     ),
-    "message": ("messages.group:message", "Send, read, move, export and import messages."),
+    "message": (
+        "messages.group:message",
+        "Send, read, find, move, return, export and import messages.",
+    ),
     "multicast": (
         "multicast.command:multicast",
         "Send to a group and listen to one, without a queue manager.",
@@ -135,6 +142,7 @@ COMMANDS: Final = {
         "user:user",
         "Add, list and remove users, who log on over remote calls (NTLM) to read queues.",
     ),
+    "watch": ("console.watch:watch", "Watch the queues of a manager, live."),
 }
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
@@ -21,6 +21,9 @@ from openmsmq.service.listeners import StandardListeners
 from openmsmq.service.options import OPTIONS
 from openmsmq.service.service import Service
 from openmsmq.service.values import OFF
+
+if TYPE_CHECKING:
+    from openmsmq.console.host import ServicePages
 
 COLLECTIONS: Final = (10_000, 5, 100)
 "New objects after which the garbage collector looks at them, and how often it does before it looks"
@@ -132,11 +135,21 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     config = load()
     set_up_logs(config.log_format, config.log_level, sys.stderr)
     descriptors = raise_limit(needed(config))
-    service = Service(config, StandardListeners(config, descriptors), reload=load)
+    listeners = StandardListeners(config, descriptors, _console_pages(config))
+    service = Service(config, listeners, reload=load)
     _relax_collector()
     _keep_memory()
     with asyncio.Runner(loop_factory=_loop_factory(config.event_loop)) as runner:
         runner.run(service.run())
+
+
+def _console_pages(config: Config) -> ServicePages | None:
+    """The pages of the console, if there is one."""
+    if config.console_port is None:
+        return None
+    from openmsmq.console.host import ServicePages
+
+    return ServicePages(config)
 
 
 def _loop_factory(name: str) -> Callable[[], asyncio.AbstractEventLoop] | None:

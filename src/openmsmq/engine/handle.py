@@ -208,7 +208,8 @@ class QueueHandle(Holder):
         if not found:
             raise MessageNotFound(f"there is no message before {before}")
         pending: Future[Entries] = Future()
-        pending.succeed(fetch(core.snapshot, queue, found))
+        entries = fetch(core.snapshot, queue, found[::-1])  # which reads runs in their order
+        pending.succeed(entries[::-1])
         return pending
 
     def receive_at(

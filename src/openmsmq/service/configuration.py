@@ -53,6 +53,8 @@ class Config:
     abandon_prepared_after: int | None = None
 
     console_port: int | None = 1810
+    console_hosts: tuple[str, ...] = ()
+    console_read_only: bool = False
     binary_port: int | None = 1801
     binary_bind: str | None = None
     binary_tls_port: int | None = None

@@ -63,6 +63,7 @@ class ConsoleListener(HttpListener):
             )
         self.manager: QueueManager | None = None
         "The queue manager, as soon as there is one."
+        self.address = (host, port)
         self._metrics = metrics
         self._admits = admits
         self.app = web.Application(middlewares=[self._guard])
@@ -79,6 +80,11 @@ class ConsoleListener(HttpListener):
         self._busy: Counter[asyncio.BaseProtocol] = Counter()
         "Connections whose requests are being answered."
         self._rendering: asyncio.Task[bytes] | None = None
+
+    async def start(self) -> tuple[str, int]:
+        """Start to listen; the address."""
+        self.address = await super().start()
+        return self.address
 
     async def stop(self, reason: str) -> None:
         """Stop listening, and gathering metrics."""
@@ -99,7 +105,7 @@ class ConsoleListener(HttpListener):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Ask for a token, except where the health is asked for."""
+        """Ask for a token where metrics are asked for; other pages have logins of their own."""
         self._busy[request.protocol] += 1
         try:
             return await self._answer(request, handler)
@@ -109,7 +115,7 @@ class ConsoleListener(HttpListener):
                 del self._busy[request.protocol]
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if self._admits is not None and request.path != "/healthz":
+        if self._admits is not None and request.path == "/metrics":
             scheme, _, token = request.headers.get("Authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not self._admits(token.strip()):
                 self._metrics.login_refused()
@@ -136,7 +142,9 @@ class ConsoleListener(HttpListener):
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    response.headers.update(HEADERS)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    response.headers["Server"] = HEADERS["Server"]
 
 
 def is_loopback(host: str) -> bool:

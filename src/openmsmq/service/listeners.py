@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from openmsmq.access.certificates import Certificates
 from openmsmq.access.tokens import Tokens
@@ -38,6 +38,8 @@ from openmsmq.transports.pgm.transport import SourceSettings
 from openmsmq.types.caller import Caller
 
 if TYPE_CHECKING:
+    from aiohttp import web
+
     from openmsmq.interfaces.service import RpcService
     from openmsmq.service.http import ConsoleListener
     from openmsmq.service.read_proxy import ManagersElsewhere
@@ -47,15 +49,35 @@ if TYPE_CHECKING:
 _log: Final = logging.getLogger(__name__)
 
 
+class ConsolePages(Protocol):
+    """The pages of the web console, which are a part of a higher layer."""
+
+    def add_to(self, app: web.Application, tokens: Tokens) -> None:
+        """Answer on the console port."""
+        ...
+
+    def opened(self, local: QueueManager, address: Callable[[], tuple[str, int] | str]) -> None:
+        """The manager is there; programs find it at `address`."""
+        ...
+
+    def announce(self, address: tuple[str, int]) -> None:
+        """Tell people where the console is."""
+        ...
+
+
 class StandardListeners:
     """The console, which is there from the first moment on, and the listeners of all protocols."""
 
-    def __init__(self, config: Config, descriptors: int | None = None) -> None:
+    def __init__(
+        self, config: Config, descriptors: int | None = None, pages: ConsolePages | None = None
+    ) -> None:
         """`ConfigError` if there is something wrong with the certificates.
 
         `descriptors` is how many files and connections this process may have open, if that counts.
+        `pages` are what people see at the console port.
         """
         self._config = config
+        self._pages = pages
         self._shares = shares(config, needed(config) if descriptors is None else descriptors)
         clients, sessions, _ = self._shares
         if (clients, sessions) != (config.clients_max, config.sessions_max):
@@ -95,6 +117,8 @@ class StandardListeners:
             allow_insecure=config.allow_insecure,
             connections_max=self._shares.console,
         )
+        if self._pages is not None:
+            self._pages.add_to(self._console.app, tokens)
         return {"console": self._console}
 
     def late(
@@ -122,7 +146,8 @@ class StandardListeners:
                 certificates=self._certificates,
                 read_proxy=None if local.is_hardened else self._read_proxy(config),
             )
-            listeners["app"] = AppListener(server, self._app_tls)
+            listeners["app"] = listener = AppListener(server, self._app_tls)
+            self._introduce(local, listener)
         binary = None
         if local.is_hardened:
             log_event(_log, "hardened mode: transfer over HTTP only, and no remote calls")
@@ -139,6 +164,12 @@ class StandardListeners:
         if config.ping_port is not None:
             listeners["ping"] = _ping_listener(local, config, config.ping_port, binary)
         return listeners
+
+    def _introduce(self, local: QueueManager, listener: AppListener) -> None:
+        """Let the console, if there is one, know the manager and where it is."""
+        if self._pages is not None and self._console is not None:
+            self._pages.opened(local, lambda: listener.address)
+            self._pages.announce(self._console.address)
 
     def _srmp_listener(
         self, local: QueueManager, driver: LoopDriver, config: Config

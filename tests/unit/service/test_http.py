@@ -196,7 +196,7 @@ def test_with_tokens_only_who_has_one_sees_the_metrics() -> None:
             assert refused.status == 401
             assert refused.headers["WWW-Authenticate"] == "Bearer"
         assert visited.service.logins_refused == 5
-        assert (await visited.get("/nowhere")).status == 401
+        assert (await visited.get("/nowhere")).status == 404
         for token in ("Bearer good", "bearer  good "):
             assert (await visited.get("/metrics", token=token)).status == 200
         assert (await visited.get("/healthz")).status == 503, "health needs none"

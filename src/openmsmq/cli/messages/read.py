@@ -13,6 +13,7 @@ from openmsmq import Queue, Transaction
 from openmsmq.cli.messages.view import print_message
 from openmsmq.cli.options import ManagerLocation, NothingCame, manager_options, queue_argument
 from openmsmq.cli.output import print_json
+from openmsmq.console.filters import parse_filter
 from openmsmq.errors import ReceiveTimeout
 from openmsmq.types.json import to_json
 from openmsmq.types.received import ReceivedMessage
@@ -41,6 +42,10 @@ def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @queue_argument
+@click.option("--newest", is_flag=True, help="Begin with the newest.")
+@click.option(
+    "--filter", "wanted", metavar="FILTER", help="Those that match; see message find --help."
+)
 @_reading
 def peek(
     name: str,
@@ -50,6 +55,8 @@ def peek(
     count: int,
     timeout: float,
     lookup_id: int | None,
+    newest: bool,
+    wanted: str | None,
 ) -> None:
     """Show messages and leave them where they are.
 
@@ -58,12 +65,16 @@ def peek(
     \b
     Examples:
       openmsmq message peek orders --count 5
+      openmsmq message peek orders --newest --filter 'label:order* size:>10k'
       openmsmq message peek '.\\DeadLetter$' --count 1000 --json | jq -r .label
     """
     with location.open() as manager, manager.open_queue(name) as queue:
         if lookup_id is not None:
             _show([queue.peek_by_lookup_id(lookup_id)], as_json=as_json)
-        elif not _show(islice(walk(queue, timeout), count), as_json=as_json):
+            return
+        if not _show(
+            islice(_sought(queue, timeout, wanted, newest=newest), count), as_json=as_json
+        ):
             raise _nothing_came(queue, timeout)
 
 
@@ -118,6 +129,31 @@ def receive(
 def _nothing_came(queue: Queue, timeout: float) -> NothingCame:
     waited = f"no message arrived in {queue.name} within {timeout:g} s"
     return NothingCame(waited if timeout else f"{queue.name} is empty")
+
+
+def _sought(
+    queue: Queue, timeout: float, wanted: str | None, *, newest: bool
+) -> Iterator[ReceivedMessage]:
+    """The messages that a peek shows, in the order in which it does."""
+    if wanted is not None:
+        return filter(parse_filter(wanted).matches, walk_back(queue) if newest else walk_on(queue))
+    return walk_back(queue) if newest else walk(queue, timeout)
+
+
+def walk_back(queue: Queue) -> Iterator[ReceivedMessage]:
+    """Peek at all messages of a queue, the last first."""
+    before: int | None = None
+    while batch := queue.peek_back(BATCH, before=before):
+        yield from batch
+        before = batch[-1].lookup_id
+
+
+def walk_on(queue: Queue) -> Iterator[ReceivedMessage]:
+    """Peek at the messages that are in a queue now, the first first."""
+    after, count = 0, queue.info().messages
+    while count > 0 and (batch := queue.peek_many(BATCH, timeout=0, after=after)):
+        yield from batch
+        after, count = batch[-1].lookup_id, count - len(batch)
 
 
 def walk(queue: Queue, timeout: float = 0) -> Iterator[ReceivedMessage]:

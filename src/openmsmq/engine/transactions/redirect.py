@@ -180,6 +180,8 @@ def _note(
     by: str,
 ) -> None:
     """Let the history of each message name the other."""
+    batch.count(Event.REDIRECTED.word, len(entries))
+    batch.count(Event.SENT_AGAIN.word, len(entries))
     for entry, identifier in zip(entries, new, strict=True):
         old = identifiers([entry.packet])
         batch.note(Event.REDIRECTED, source, [entry.lookup], old, by, _shown(identifier))

@@ -51,6 +51,14 @@ def test_a_queue_is_read_from_its_end(manager: Manager) -> None:
     assert queue.info().messages == COUNT
 
 
+def test_messages_that_came_together_are_read_from_their_end(manager: Manager) -> None:
+    queue = manager.create_queue("orders")
+    queue.send_many([Message(str(n)) for n in range(COUNT)])
+    assert [one.text for one in queue.peek_back(3)] == ["29", "28", "27"]
+    places = [one.lookup_id for one in queue.peek_back(COUNT)]
+    assert [one.text for one in queue.peek_back(2, before=places[9])] == ["19", "18"]
+
+
 @pytest.mark.parametrize("transactional", [False, True])
 def test_messages_are_sent_again_and_the_old_ones_are_gone(
     manager: Manager, transactional: bool

@@ -1,0 +1,61 @@
+// The REST API of the console, and what it answers.
+
+export interface Session { who: string; role: string; read_only: boolean; managers: string[]; version: string }
+export interface ManagerView {
+  name: string; state: string; id: string; error: string; queues: number; messages: number; bytes: number;
+  dead_letters: number; outgoing: number; rates: Record<string, number>; counts: Record<string, number>;
+}
+export interface Finding { level: "problem" | "warning"; kind: string; text: string; remedy: string; queue: string }
+export interface QueueView {
+  name: string; id: string; kind: string; state: string; transactional: boolean; journal: boolean; messages: number;
+  bytes: number; journal_messages: number; delayed: number; oldest_age: number | null; quota: number | null; label: string;
+  restricted: boolean; multicast: string; change: number | null; created: string; modified: string; format_name: string;
+  journal_quota: number | null; abort_limit: number; retry_delay: number; poison: string; authenticate: boolean; privacy: number;
+}
+export interface MessageView {
+  lookup_id: string; id: string; label: string; size: number; priority: number; message_class: number; reason: string;
+  sent: string; arrived: string; destination: string; source: string; sender: string; transactional: boolean;
+  recoverable: boolean; abort_count: number; preview: string; format: string;
+}
+export interface MessagePage { messages: MessageView[]; looked_at: number; next: string | null }
+export interface MessageDetails {
+  message: MessageView;
+  body: { format: string; text: string | null; hex: string; size: number; truncated: boolean; reason: string | null };
+  properties: Record<string, unknown>;
+}
+export interface Story {
+  id: string; asked: Record<string, string>;
+  events: { time: string; manager: string; event: string; queue: string; text: string; by: string; lookup_id: string }[];
+}
+export interface LetterGroup {
+  queue: string; reason: string; message_class: number; destination: string; labels: string; count: number;
+  first: string; last: string; sample: string; filter: string;
+}
+export interface Plan {
+  id: string; manager: string; queue: string; act: string; state: string; count: number; done: number; gone: number;
+  failed: number; targets: { queue: string; count: number }[]; error: string; command: string;
+}
+export type Row = Record<string, unknown>;
+
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string, readonly advice: string) { super(message); }
+}
+
+export async function api<T>(path: string, method = "GET", body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+  const init: RequestInit = { method, headers: { "X-OpenMSMQ": "1", ...headers }, credentials: "same-origin" };
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { ...init.headers, "Content-Type": "application/json" };
+  }
+  const answer = await fetch("/api/v1" + path, init);
+  if (answer.status === 204) return undefined as T;
+  const found = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new ApiError(answer.status, found.detail || found.title || `HTTP ${answer.status}`, found.advice || "");
+  return found as T;
+}
+
+const part = encodeURIComponent;
+export const managerPath = (manager: string) => `/managers/${part(manager)}`;
+export const queuePath = (manager: string, queue: string) => `${managerPath(manager)}/queues/${part(queue)}`;
+export const pageOf = (manager: string, queue: string, lookup = "") =>
+  `/m/${part(manager)}/q/${part(queue)}${lookup && "/" + lookup}`;

@@ -1,0 +1,66 @@
+// Numbers, sizes and times as people read them.
+
+const numbers = new Intl.NumberFormat("en");
+export const count = (n: number) => numbers.format(n);
+
+export function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let at = -1;
+  while (bytes >= 1024 && at < units.length - 1) { bytes /= 1024; at++; }
+  return `${bytes < 10 ? bytes.toFixed(1) : Math.round(bytes)} ${units[at]}`;
+}
+
+export function age(seconds: number | null): string {
+  if (seconds === null) return "";
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 86400)} d`;
+}
+
+const pad = (n: number, width = 2) => String(n).padStart(width, "0");
+export function time(text: string): string {
+  const at = new Date(text);
+  if (isNaN(at.valueOf())) return text;
+  const day = `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+  const clock = `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  return new Date().toDateString() === at.toDateString() ? clock : `${day} ${clock}`;
+}
+
+export const rate = (n: number | null | undefined) =>
+  n === null || n === undefined ? "" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 10 ? Math.round(n) : n}/s`;
+
+// Controls that could reorder or hide text are shown as what they are.
+export const plain = (text: string) =>
+  text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    (sign) => "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0"));
+
+export const shortName = (name: string) => name.replace(/^\.\\(private\$\\)?/i, "");
+
+export function hexDump(hex: string): string {
+  const lines: string[] = [];
+  for (let at = 0; at < hex.length && lines.length < 1024; at += 32) {
+    const bytes = hex.slice(at, at + 32).match(/../g) || [];
+    const text = bytes.map((b) => { const n = parseInt(b, 16); return n > 31 && n < 127 ? String.fromCharCode(n) : "."; }).join("");
+    lines.push(`${pad(at / 2, 6)}  ${bytes.join(" ").padEnd(47)}  ${text}`);
+  }
+  return lines.join("\n");
+}
+
+export function pretty(text: string, format: string): string {
+  const start = text.trimStart();
+  if (format === "json" || start.startsWith("{") || start.startsWith("[")) {
+    try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
+  }
+  if (start.startsWith("<") && !text.trim().includes("\n")) {
+    let depth = 0;
+    return text.replace(/>\s*</g, ">\n<").split("\n").map((line) => {
+      if (/^<\//.test(line)) depth = Math.max(0, depth - 1);
+      const shown = "  ".repeat(depth) + line;
+      if (/^<[^!?/]/.test(line) && !/\/>$/.test(line) && !/<\//.test(line)) depth++;
+      return shown;
+    }).join("\n");
+  }
+  return text;
+}

@@ -1,0 +1,79 @@
+// The shell: who is logged in, where one can go, and what is shown there.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { api, type Session } from "./api";
+import { count, plain } from "./format";
+import { DeadLetters } from "./letters";
+import { MessageScreen } from "./message";
+import { Messages } from "./messages";
+import { Overview } from "./overview";
+import { Queues } from "./queues";
+import { chosen, failed, go, listen, live, liveSince, manager, notice, parts, path, session, silence, start } from "./state";
+import { AccessScreen, Find, MapScreen, OutgoingScreen, Pipelines, SettingsScreen, Transactions } from "./system";
+import { Link } from "./ui";
+
+const PLACES: [string, string, string][] = [["o", "Overview", "/"], ["q", "Queues", "queues"], ["d", "Dead letters", "letters"], ["u", "Outgoing", "outgoing"], ["m", "Map", "map"], ["i", "Find", "/find"], ["t", "Transactions", "transactions"], ["p", "Pipelines", "pipelines"], ["a", "Access", "access"], ["s", "Settings", "settings"]];
+const to = (where: string) => where.startsWith("/") ? where : `/m/${encodeURIComponent(manager.value)}/${where}`;
+
+function Screen() {
+  const [first, , what, queue, lookup] = parts.value;
+  if (first === "find") return <Find />;
+  if (first !== "m") return <Overview />;
+  if (what === "q" && queue) return lookup ? <MessageScreen queue={queue} lookup={lookup} key={queue + lookup} /> : <Messages queue={queue} key={queue} />;
+  const screens: Record<string, () => preact.JSX.Element> = { queues: Queues, letters: DeadLetters, outgoing: OutgoingScreen, map: MapScreen, transactions: Transactions, pipelines: Pipelines, access: AccessScreen, settings: SettingsScreen };
+  const Found = screens[what || "queues"] || Queues;
+  return <Found key={manager.value + what} />;
+}
+
+function theme() {
+  const root = document.documentElement;
+  const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.classList.remove("dark", "light");
+  root.classList.add(dark ? "light" : "dark");
+  localStorage.setItem("theme", dark ? "light" : "dark");
+}
+
+function Shell() {
+  const me = session.value!;
+  const [wants, setWants] = useState("");
+  useEffect(() => { listen(manager.value); }, [manager.value]);
+  useEffect(() => {
+    let leader = 0;
+    const keys = (event: KeyboardEvent) => {
+      if ((event.target as HTMLElement).matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (event.key === "/") { event.preventDefault(); document.getElementById("find")?.focus(); }
+      else if (event.key === "g") leader = Date.now();
+      else if (Date.now() - leader < 1500) { const found = PLACES.find(([key]) => key === event.key); if (found) { leader = 0; event.preventDefault(); event.stopPropagation(); go(to(found[2])); } }
+    };
+    addEventListener("keydown", keys, true);
+    return () => removeEventListener("keydown", keys, true);
+  }, []);
+  const letters = Object.entries(live.value).reduce((sum, [name, one]) => sum + (/DeadLetter\$$|;poison$/.test(name) ? one[0] : 0), 0);
+  const current = path.value === "/" ? "/" : parts.value[0] === "find" ? "/find" : parts.value[2] === "q" ? "queues" : parts.value[2];
+  return <div class="shell"><a class="skip" href="#main">Skip to content</a>
+    <header class="top"><Link class="brand" to="/"><img src="/assets/icon.svg" alt="" />OpenMSMQ</Link>
+      {me.managers.length > 1 && <select aria-label="Manager" value={manager.value} onChange={(e) => { chosen.value = e.currentTarget.value; go(parts.value[0] === "m" && parts.value[2] !== "q" ? `/m/${encodeURIComponent(e.currentTarget.value)}/${parts.value[2]}` : `/m/${encodeURIComponent(e.currentTarget.value)}/queues`); }}>{me.managers.map((name) => <option>{name}</option>)}</select>}
+      <form role="search" onSubmit={(e) => { e.preventDefault(); go(`/find?q=${encodeURIComponent(wants)}`); }}><input id="find" type="search" aria-label="Find anywhere" placeholder="/  find id, label, queue …" value={wants} onInput={(e) => setWants(e.currentTarget.value)} /></form>
+      <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span>{plain(me.who)}</span>
+        <button class="plain" onClick={theme}>light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
+    <nav aria-label="Screens"><ul>{PLACES.map(([key, title, where]) => <li><Link to={to(where)} current={current === where} title={`g ${key}`}>{title}{where === "letters" && letters > 0 && <span class="badge">{count(letters)}</span>}</Link></li>)}</ul></nav>
+    <main id="main" tabIndex={-1}><Screen /></main></div>;
+}
+
+function Login() {
+  const [token, setToken] = useState("");
+  return <main class="login"><h1>OpenMSMQ</h1><p>Log in with a token, or open the link that <code>openmsmq console login --data DIR</code> prints.</p>
+    <form onSubmit={(e) => { e.preventDefault(); api<Session>("/session", "POST", { token }).then((me) => { session.value = me; }, (error) => { failedLogin(error); }); }}>
+      <label>Token <input type="password" autocomplete="off" autofocus value={token} onInput={(e) => setToken(e.currentTarget.value)} /></label><button class="main">Log in</button></form></main>;
+}
+const failedLogin = (error: unknown) => { failed(error); if (error instanceof Error) notice.value = { text: error.message, bad: true }; };
+
+function App() {
+  return <>{session.value === undefined ? null : session.value ? <Shell /> : <Login />}
+    <div role="alert">{notice.value && <div class={"notice" + (notice.value.bad ? " bad" : "")}>{plain(notice.value.text)}</div>}</div></>;
+}
+
+const kept = localStorage.getItem("theme");
+if (kept) document.documentElement.classList.add(kept);
+start();
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,123 @@
+// Parts that screens are made of.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { api, type Plan } from "./api";
+import { count, plain, shortName } from "./format";
+import { failed, go, say } from "./state";
+
+export function Link(props: { to: string; class?: string; current?: boolean; title?: string; children: ComponentChildren }) {
+  return <a href={props.to} class={props.class} title={props.title} aria-current={props.current ? "page" : undefined}
+    onClick={(event) => { if (!event.ctrlKey && !event.metaKey && event.button === 0) { event.preventDefault(); go(props.to); } }}>
+    {props.children}</a>;
+}
+
+export function Head(props: { title: string; children?: ComponentChildren }) {
+  useEffect(() => { document.title = `${props.title} – OpenMSMQ`; }, [props.title]);
+  return <header class="head"><h1>{plain(props.title)}</h1><div class="acts">{props.children}</div></header>;
+}
+
+/** What a request answers, asked again when `keys` change and every `every` seconds. */
+export function useData<T>(ask: () => Promise<T>, keys: unknown[], every = 0): [T | undefined, () => void] {
+  const [data, setData] = useState<T>();
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let over = false;
+    ask().then((found) => { if (!over) setData(found); }, (error) => { if (!over) failed(error); });
+    const timer = every ? setInterval(() => { if (!document.hidden) setTurn((n) => n + 1); }, every * 1000) : 0;
+    return () => { over = true; clearInterval(timer); };
+  }, [...keys, turn]);
+  useEffect(() => setData(undefined), keys);
+  return [data, () => setTurn((n) => n + 1)];
+}
+
+export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    ref.current?.showModal();
+    return () => before?.focus?.();
+  }, []);
+  return <dialog ref={ref} onClose={props.onClose} aria-labelledby="dialog-title">
+    <h2 id="dialog-title">{props.title}</h2>{props.children}</dialog>;
+}
+
+export interface Wanted { manager: string; queue: string; act: string; ids?: string[]; filter?: string }
+
+/** Freezes an act as a plan, shows it, runs it, and follows it. */
+export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) => void }) {
+  const { wanted } = props;
+  const needsTarget = wanted.act === "move" || wanted.act === "copy";
+  const renews = wanted.act === "return" || needsTarget;
+  const [target, setTarget] = useState("");
+  const [life, setLife] = useState("none");
+  const [reason, setReason] = useState("");
+  const [plan, setPlan] = useState<Plan>();
+  const freeze = () => api<Plan>("/plans", "POST", {
+    ...wanted, target, reason, lifetime: life === "none" ? null : life === "keep" ? "keep" : Number(life) || 60,
+  }).then(setPlan, failed);
+  useEffect(() => { if (!needsTarget && !renews) freeze(); }, []);
+  const running = plan?.state === "running";
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(() => api<Plan>(`/plans/${plan!.id}`).then(setPlan, failed), 400);
+    return () => clearInterval(timer);
+  }, [running]);
+  const run = (first: number | null) => api<Plan>(`/plans/${plan!.id}/run`, "POST", { first }).then(setPlan, failed);
+  const left = plan ? plan.count - plan.done - plan.gone - plan.failed : 0;
+  const done = plan?.state === "done";
+  const word = wanted.act[0]!.toUpperCase() + wanted.act.slice(1);
+  return <Dialog title={`${word} messages of ${shortName(wanted.queue)}`} onClose={() => props.onClose(!!plan && plan.done > 0)}>
+    {!plan && <form onSubmit={(event) => { event.preventDefault(); freeze(); }}>
+      {needsTarget && <label>To queue <input required autofocus value={target} onInput={(e) => setTarget(e.currentTarget.value)} placeholder="orders or DIRECT=OS:other\private$\orders" /></label>}
+      {renews && <label>Lifetime of the new messages <select value={life} onChange={(e) => setLife(e.currentTarget.value)}>
+        <option value="none">for ever</option><option value="keep">as before (what expired may expire again)</option>
+        <option value="3600">one hour</option><option value="86400">one day</option></select></label>}
+      <label>Reason, for the audit log <input value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+      <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Make a plan</button></div>
+    </form>}
+    {plan && <>
+      <p><strong>{count(plan.count)}</strong> messages, frozen: what comes later is not in the plan.</p>
+      {plan.targets.some((one) => one.queue) && <ul class="targets">{plan.targets.map((one) =>
+        <li>{count(one.count)} to <code>{plain(one.queue)}</code></li>)}</ul>}
+      <div class="bar" role="progressbar" aria-label="progress" aria-valuenow={plan.count - left} aria-valuemin={0} aria-valuemax={plan.count}>
+        <div ref={(bar) => { if (bar) bar.style.width = `${plan.count ? (100 * (plan.count - left)) / plan.count : 0}%`; }} /></div>
+      <p role="status">{plan.state}: {count(plan.done)} done{plan.gone ? `, ${count(plan.gone)} were gone` : ""}, {count(left)} left. {plan.error}</p>
+      <p class="command">The same on the command line: <code>{plan.command}</code></p>
+      <div class="acts">
+        {running ? <button onClick={() => api<Plan>(`/plans/${plan.id}/stop`, "POST").then(setPlan, failed)}>Stop</button>
+          : <button onClick={() => { if (done) say(`${word}: ${count(plan.done)} messages`); props.onClose(plan.done > 0); }}>{done ? "Close" : "Cancel"}</button>}
+        {!running && !done && left > 10 && <button onClick={() => run(10)}>Try the first 10</button>}
+        {!running && !done && <button class={wanted.act === "delete" || wanted.act === "purge" ? "danger" : "main"} autofocus disabled={!left}
+          onClick={() => run(null)}>{word} {count(left)}</button>}
+      </div></>}
+  </Dialog>;
+}
+
+export function Chart(props: { title: string; times: number[]; values: (number | null)[]; unit?: string }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const last = props.values[props.values.length - 1];
+  useEffect(() => {
+    const box = ref.current!;
+    const ink = getComputedStyle(box).color, accent = getComputedStyle(box).getPropertyValue("--accent").trim() || "#2457c5";
+    const axis = { stroke: ink, grid: { stroke: "rgba(128,128,128,.2)", width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+    plot.current = new uPlot({
+      width: box.clientWidth || 300, height: 110, legend: { show: false }, cursor: { show: false }, padding: [6, 4, 0, 0],
+      scales: { y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.1)] } },
+      axes: [{ ...axis, size: 22, space: 70 }, { ...axis, size: 44, space: 32 }],
+      series: [{}, { stroke: accent, fill: accent + "22", width: 1.5, points: { show: false } }],
+    }, [props.times, props.values] as uPlot.AlignedData, box);
+    const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height: 110 }));
+    observer.observe(box);
+    return () => { observer.disconnect(); plot.current?.destroy(); };
+  }, []);
+  useEffect(() => { plot.current?.setSize({ width: ref.current!.clientWidth, height: 110 }); plot.current?.setData([props.times, props.values] as uPlot.AlignedData); }, [props.times.length, last, props.times[0]]);
+  const now = last === null || last === undefined ? "–" : `${count(Math.round(last * 10) / 10)}${props.unit || ""}`;
+  return <figure class="tile"><figcaption>{props.title} <strong>{now}</strong></figcaption>
+    <div ref={ref} class="plot" role="img" aria-label={`${props.title}: now ${now}`} /></figure>;
+}
+
+export const Empty = (props: { children: ComponentChildren }) => <p class="empty">{props.children}</p>;
+export const Facts = (props: { rows: [string, ComponentChildren][] }) =>
+  <dl class="facts">{props.rows.map(([name, value]) => <div><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;

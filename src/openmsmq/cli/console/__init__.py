@@ -1,0 +1,1 @@
+"""`openmsmq console` and `watch`: queues in a browser, or live in the terminal."""

@@ -1,0 +1,116 @@
+"""`openmsmq console`: the web console for several managers, and links that log in."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+
+from openmsmq.cli.options import TOKEN_VARIABLE, Refusal, directory_options
+from openmsmq.cli.output import print_json
+
+PORT: Final = 1809
+
+
+@click.group(invoke_without_command=True)
+@click.option(
+    "--manager",
+    "managers",
+    metavar="[NAME=]HOST:PORT",
+    multiple=True,
+    help="A queue manager to show; can be given several times.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 0xFFFF),
+    default=PORT,
+    show_default=True,
+    help="Where browsers find it; 0 for any.",
+)
+@click.option(
+    "--token", envvar=TOKEN_VARIABLE, default="", help="What to log in with at the managers."
+)
+@click.option(
+    "--tls-ca", type=click.Path(exists=True, dir_okay=False), help="Whom to trust; turns TLS on."
+)
+@click.option("--read-only", is_flag=True, help="Nothing can be changed.")
+@click.pass_context
+def console(
+    context: click.Context,
+    *,
+    managers: tuple[str, ...],
+    port: int,
+    token: str,
+    tls_ca: str | None,
+    read_only: bool,
+) -> None:
+    """Run the web console for several queue managers, until Ctrl-C stops it.
+
+    It listens on this computer only and prints a link that logs in once. A manager that runs by
+    itself has its own console, at --console-port of openmsmq serve.
+
+    \b
+    Examples:
+      openmsmq console --manager shop01=10.0.0.1:1811 --manager shop02=10.0.0.2:1811
+      openmsmq console --manager 127.0.0.1:1811 --read-only
+      openmsmq console login --data data
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if not managers:
+        raise click.UsageError("Give at least one --manager, or a command.")
+    from openmsmq.console.process import ConsoleProcess
+
+    process = ConsoleProcess(
+        dict(map(_named, managers)),
+        key=secrets.token_bytes(32),
+        token=token,
+        tls=tls_ca,
+        read_only=read_only,
+    )
+    process.run(port, lambda link: click.echo(f"console at {link}"))
+
+
+def _named(text: str) -> tuple[str, str]:
+    """The name of a manager, and its address."""
+    name, sign, address = text.partition("=")
+    return (name, address) if sign else (text.partition(":")[0], text)
+
+
+@console.command()
+@click.option("--port", type=int, help="Of the console; else as the manager was started.")
+@directory_options
+def login(*, directory: Path, as_json: bool, port: int | None) -> None:
+    """Print a link that logs in at the console of a manager, once, within ten minutes.
+
+    Anyone with access to the directory can do this. Where programs of this computer need a token,
+    the console does, too: log in with one of openmsmq token create.
+
+    \b
+    Examples:
+      openmsmq console login --data data
+    """
+    from openmsmq.console.sessions import KEY_FILE, load_key, make_code
+
+    if not (directory / KEY_FILE).exists():
+        raise Refusal(
+            f"{directory} has no console that links log in at: is openmsmq serve running there? If"
+            " programs need a token, log in with one (openmsmq token create)"
+        )
+    place = f"http://127.0.0.1:{_port(directory) if port is None else port}"
+    link = f"{place}/login#{make_code(load_key(directory), time.time())}"
+    if as_json:
+        print_json({"link": link})
+    else:
+        click.echo(link)
+
+
+def _port(directory: Path) -> int:
+    """The port of the console that was started last in a directory."""
+    from openmsmq.console.sessions import read_place
+
+    found = read_place(directory)
+    return 1810 if found is None else found

@@ -1,0 +1,131 @@
+"""The console of a service: a part of its console port, for its own manager."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+from aiohttp import web
+
+from openmsmq import aio
+from openmsmq.access.tokens import Tokens
+from openmsmq.client._async.manager import Manager
+from openmsmq.console.application import ConsoleApplication
+from openmsmq.console.links import ManagerEntry
+from openmsmq.console.sessions import load_key, make_code, write_place
+from openmsmq.console.state import ConsoleSettings, ConsoleState
+from openmsmq.engine.manager import QueueManager
+from openmsmq.net.addresses import is_loopback
+from openmsmq.runtime.logs import log_event
+from openmsmq.service.configuration import Config
+from openmsmq.types.caller import EVERYTHING, Caller
+
+LOOPBACK_NAMES: Final = ("localhost",)
+PATIENCE_S: Final = 5.0
+_log: Final = logging.getLogger(__name__)
+
+
+class ServicePages:
+    """Adds the console to the listener of a service, and introduces the manager to it."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        # With certificates of clients, or open to others, everyone has to say who it is.
+        is_open = config.is_local and config.tls_client_ca is None
+        self.state = ConsoleState(
+            ConsoleSettings(
+                hosts=own_names(config),
+                read_only=config.console_read_only,
+                is_secure=config.tls_cert is not None,
+                is_open=is_open,
+                link_role="admin" if config.loopback == "admin" else "read+send",
+            ),
+            entries={},
+        )
+
+    def add_to(self, app: web.Application, tokens: Tokens) -> None:
+        """Answer on the console port."""
+
+        def role_of(token: str) -> str | None:
+            grant = tokens.check(token)
+            return None if grant is None else grant.role
+
+        self.state.role_of = role_of
+        self._tokens = tokens
+        ConsoleApplication(self.state).add_to(app)
+
+    def opened(self, local: QueueManager, address: Callable[[], tuple[str, int] | str]) -> None:
+        """The manager is there; programs find it at `address`."""
+
+        async def connect(token: str) -> Manager:
+            return await aio.connect(
+                _written(address()), token=token, tls=self._client_tls(), timeout=PATIENCE_S
+            )
+
+        def keep_audit(token: str, act: str, target: str, reason: str) -> None:
+            grant = self._tokens.check(token) if token else EVERYTHING
+            if grant is not None:
+                local.audit.acted(Caller("console", grant), act, target, reason)
+
+        self.state.entries[local.name] = ManagerEntry(local.name, connect, is_own=True)
+        self.state.keep_audit = keep_audit
+        if self.state.settings.is_open:
+            self.state.sessions.key = load_key(self._config.data)
+
+    def announce(self, address: tuple[str, int]) -> None:
+        """Tell people where the console is; on a terminal, with a link that logs them in."""
+        place = place_of(self._config, address)
+        write_place(self._config.data, address[1])
+        key = self.state.sessions.key
+        if key is not None and sys.stderr.isatty():
+            log_event(_log, "console", link=f"{place}/login#{make_code(key, time.time())}")
+        else:
+            log_event(_log, "console", address=place, login="openmsmq console login --data DIR")
+
+    def _client_tls(self) -> ssl.SSLContext | None:
+        """How to talk to the own listener, whose certificate is for the names others use.
+
+        Nothing is verified: the port belongs to this process, and nothing leaves the computer.
+        """
+        if self._config.tls_cert is None:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+def own_names(config: Config) -> frozenset[str]:
+    """The names by which browsers may call the console."""
+    names = [
+        *LOOPBACK_NAMES,
+        *(name for name in (config.name, *config.aliases, *config.console_hosts) if name),
+        socket.gethostname(),
+        socket.getfqdn(),
+    ]
+    if config.bind not in ("0.0.0.0", "::", ""):  # noqa: S104  # compared, not bound
+        names.append(config.bind)
+    return frozenset(name.lower() for name in names)
+
+
+def place_of(config: Config, address: tuple[str, int]) -> str:
+    """The address of the console, as a browser writes it."""
+    scheme = "http" if config.tls_cert is None else "https"
+    host, port = address
+    if not is_loopback(host):
+        host = socket.getfqdn()
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _written(address: tuple[str, int] | str) -> str:
+    if isinstance(address, str):
+        return f"unix:{address}"
+    host, port = address
+    if host in ("0.0.0.0", "::"):  # noqa: S104  # all addresses, so this one, too
+        host = "127.0.0.1" if host == "0.0.0.0" else "::1"  # noqa: S104
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

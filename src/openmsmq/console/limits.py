@@ -1,0 +1,72 @@
+"""Bounds of the console.
+
+Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SESSIONS_MAX: Final = 1000
+"Browsers that are logged in. At the limit: the one that was silent longest is logged out."
+SESSION_IDLE_S: Final = 1800
+"Seconds that a browser may be silent. At the limit: it has to log in again."
+SESSION_LIFE_S: Final = 8 * 3600
+"Seconds that a login lasts. At the limit: the browser has to log in again."
+LINK_LIFE_S: Final = 600
+"Seconds for which a one-time link is good. At the limit: `openmsmq console login` makes another."
+LOGINS_FAILED_MAX: Final = 10
+"""Logins in a minute that failed. At the limit: further ones are refused, 429, until
+the minute is over.
+"""
+LINKS_MAX: Final = 64
+"""Connections to managers, one for each manager and login. At the limit: the one that was used
+least recently is closed.
+"""
+LINK_IDLE_S: Final = 120
+"Seconds that a connection to a manager is kept without use. At the limit: it is closed."
+PAGE_MAX: Final = 1000
+"Messages in one answer. At the limit: the answer says where the next page begins."
+SCAN_MAX: Final = 5000
+"""Messages that one request with a filter looks at. At the limit: the answer says where to go on.
+"""
+SCAN_S: Final = 0.5
+"Seconds that one request with a filter may take. At the limit: the answer says where to go on."
+SCAN_BATCH: Final = 100
+"Messages that a scan reads at once. At the limit: others have their turn before it goes on."
+FILTER_MAX: Final = 1000
+"Characters of a filter. At the limit: the filter is refused, 400."
+TERMS_MAX: Final = 40
+"Conditions in a filter. At the limit: the filter is refused, 400."
+REQUEST_MAX: Final = 16 * 1024 * 1024
+"Bytes of a request. At the limit: it is refused, 413."
+PREVIEW_MAX: Final = 64 * 1024
+"Characters of a body that a page shows. At the limit: the rest is in the download."
+PLANS_MAX: Final = 100
+"Plans that are remembered. At the limit: the oldest that is not running is forgotten."
+PLAN_IDS_MAX: Final = 100_000
+"Messages in one plan. At the limit: the plan is refused, 413; a filter or two plans make less."
+PLAN_BATCH: Final = 100
+"Messages that a plan moves in one commit. At the limit: the next commit goes on."
+PLAN_PATIENCE_S: Final = 120.0
+"Seconds that a plan waits for a manager that is away. At the limit: it stops; it can be run again."
+KEYS_MAX: Final = 1000
+"Keys of requests and tokens that are remembered. At the limit: the oldest is forgotten."
+LETTERS_MAX: Final = 20_000
+"""Messages of a dead-letter queue that are looked at to group them. At the limit: the answer says
+that there are more.
+"""
+GROUPS_MAX: Final = 500
+"Groups of dead letters. At the limit: the answer says that there are more."
+SAMPLES: Final = 900
+"Samples of a series, one each second. At the limit: the oldest is forgotten."
+SERIES_MAX: Final = 300
+"Queues of a manager with a series: the busiest. At the limit: the others have none."
+LISTENERS_MAX: Final = 200
+"Pages that are sent what changes. At the limit: one more gets 503, and asks every few seconds."
+EXPORT_BATCH: Final = 200
+"Messages that an export reads at once. At the limit: it reads on when these are sent."
+IMPORT_MAX: Final = 10_000
+"Messages of one import. At the limit: it is refused, 413; several imports take more."
+NAME_MAX: Final = 500
+"Characters of the name of a queue or a manager. At the limit: the request is refused, 400."

@@ -1,0 +1,323 @@
+"""What requests and answers hold; the description of the API is made from these."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from openmsmq.console.limits import FILTER_MAX, NAME_MAX, PLAN_IDS_MAX
+
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
+LookupId = Annotated[str, Meta(pattern="^[0-9]{1,20}$")]
+FilterText = Annotated[str, Meta(max_length=FILTER_MAX)]
+Act = Literal["copy", "move", "delete", "return", "purge"]
+
+
+class Login(Struct, forbid_unknown_fields=True):
+    """A login: with a token, or with the code of a one-time link."""
+
+    token: Annotated[str, Meta(max_length=200)] = ""
+    code: Annotated[str, Meta(max_length=200)] = ""
+
+
+class SessionView(Struct):
+    """Who is logged in, and what the console can do."""
+
+    who: str
+    role: str
+    read_only: bool
+    managers: list[str]
+    version: str
+
+
+class ManagerView(Struct):
+    """A queue manager."""
+
+    name: str
+    state: str
+    "ready, or away."
+    id: str = ""
+    error: str = ""
+    queues: int = 0
+    messages: int = 0
+    bytes: int = 0
+    dead_letters: int = 0
+    outgoing: int = 0
+    "Messages that wait for other managers."
+    rates: dict[str, float] = {}
+    counts: dict[str, int] = {}
+
+
+class FindingView(Struct):
+    """Something that needs attention."""
+
+    level: Literal["problem", "warning"]
+    kind: str
+    text: str
+    remedy: str
+    queue: str = ""
+
+
+class QueueView(Struct):
+    """A queue."""
+
+    name: str
+    id: str
+    kind: str
+    state: str
+    transactional: bool
+    journal: bool
+    messages: int
+    bytes: int
+    journal_messages: int
+    delayed: int
+    oldest_age: int | None
+    quota: int | None
+    journal_quota: int | None
+    label: str
+    authenticate: bool
+    privacy: int
+    base_priority: int
+    abort_limit: int
+    retry_delay: int
+    poison: str
+    multicast: str
+    restricted: bool
+    format_name: str
+    created: datetime
+    modified: datetime
+    change: float | None = None
+    "By how many messages a second it grows; null if that is not known yet."
+
+
+class QueuePage(Struct):
+    """Some queues, and where the next ones begin."""
+
+    queues: list[QueueView]
+    total: int
+    next: str | None = None
+
+
+class QueueSettings(Struct, forbid_unknown_fields=True):
+    """Properties of a queue to change; those not given stay."""
+
+    journal: bool | UnsetType = UNSET
+    quota: Annotated[int, Meta(ge=0, le=4294967295)] | UnsetType | None = UNSET
+    journal_quota: Annotated[int, Meta(ge=0, le=4294967295)] | UnsetType | None = UNSET
+    label: Annotated[str, Meta(max_length=124)] | UnsetType = UNSET
+    authenticate: bool | UnsetType = UNSET
+    privacy: Annotated[int, Meta(ge=0, le=2)] | UnsetType = UNSET
+    base_priority: Annotated[int, Meta(ge=-32768, le=32767)] | UnsetType = UNSET
+    abort_limit: Annotated[int, Meta(ge=0, le=0x7FFFFFFF)] | UnsetType = UNSET
+    retry_delay: Annotated[int, Meta(ge=0, le=0x7FFFFFFF)] | UnsetType = UNSET
+    poison: Literal["subqueue", "dead-letter"] | UnsetType = UNSET
+
+
+class NewQueue(QueueSettings, kw_only=True, forbid_unknown_fields=True):
+    """A queue to create."""
+
+    name: Name
+    transactional: bool = False
+
+
+class MessageView(Struct):
+    """A message, without its body."""
+
+    lookup_id: str
+    id: str
+    label: str
+    size: int
+    priority: int
+    message_class: int
+    reason: str
+    "What the class says, in words; empty for a normal message."
+    sent: datetime
+    arrived: datetime
+    destination: str
+    source: str
+    sender: str
+    transactional: bool
+    recoverable: bool
+    abort_count: int
+    move_count: int
+    body_type: int
+    app_specific: int
+    correlation_id: str
+    response_queue: str
+    admin_queue: str
+    time_to_be_received: int | None
+    preview: str = ""
+    "The beginning of the body as text."
+    format: str = ""
+
+
+class MessagePage(Struct):
+    """Some messages, and where the next ones begin."""
+
+    messages: list[MessageView]
+    looked_at: int
+    "How many were looked at to find these."
+    next: str | None = None
+    "The lookup identifier to go on with, in the same direction; null at the end."
+
+
+class BodyView(Struct):
+    """The body of a message, decoded."""
+
+    format: str
+    text: str | None
+    hex: str
+    size: int
+    truncated: bool
+    reason: str | None
+
+
+class MessageDetails(Struct):
+    """A message with its body."""
+
+    message: MessageView
+    body: BodyView
+    properties: dict[str, Any]
+
+
+class MessageToSend(Struct, forbid_unknown_fields=True):
+    """A message to send."""
+
+    text: str | UnsetType = UNSET
+    "The body as text; or `body`."
+    body: str | UnsetType = UNSET
+    "The body in base64."
+    label: Annotated[str, Meta(max_length=249)] = ""
+    priority: Annotated[int, Meta(ge=0, le=7)] = 3
+    recoverable: bool = True
+    journal: bool = False
+    dead_letter: bool = False
+    app_specific: Annotated[int, Meta(ge=0, le=0xFFFFFFFF)] = 0
+    correlation_id: Annotated[str, Meta(pattern="^([0-9a-fA-F]{40})?$")] = ""
+    time_to_be_received: Annotated[int, Meta(ge=0, le=0x7FFFFFFF)] | None = None
+
+
+class SentView(Struct):
+    """A message that was sent."""
+
+    id: str
+    duplicate: bool = False
+    "The same idempotency key was used before; this is the id of that message."
+
+
+class NewPlan(Struct, forbid_unknown_fields=True):
+    """What is to be done with which messages."""
+
+    manager: Name
+    queue: Name
+    act: Act
+    ids: Annotated[list[LookupId], Meta(max_length=PLAN_IDS_MAX)] | UnsetType = UNSET
+    "These messages; or those that match `filter` now."
+    filter: FilterText = ""
+    target: Annotated[str, Meta(max_length=NAME_MAX)] = ""
+    "The queue that messages are moved or copied to."
+    lifetime: Annotated[int, Meta(ge=0, le=2147483647)] | Literal["keep"] | None = None
+    "Seconds that the new messages have to be received, null for ever, `keep` for the old lifetime."
+    rate: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    "Messages a second at most."
+    reason: Annotated[str, Meta(max_length=500)] = ""
+    "Why, for the audit log."
+
+
+class PlanTarget(Struct):
+    """Where messages of a plan go."""
+
+    queue: str
+    count: int
+
+
+class PlanView(Struct):
+    """A plan: exactly these messages, whatever comes meanwhile."""
+
+    id: str
+    manager: str
+    queue: str
+    act: Act
+    state: Literal["ready", "running", "stopped", "interrupted", "done"]
+    count: int
+    done: int
+    gone: int
+    "Messages that someone else had taken before it was their turn."
+    failed: int
+    created: datetime
+    who: str
+    targets: list[PlanTarget]
+    error: str = ""
+    command: str = ""
+    "The same on the command line."
+    new_ids: dict[str, str] = {}
+    "Some of the new ids, by old ones."
+
+
+class PlanRun(Struct, forbid_unknown_fields=True):
+    """How far to run a plan."""
+
+    first: Annotated[int, Meta(ge=1)] | None = None
+    "Only so many, to try it out; null for all."
+
+
+class LetterGroup(Struct):
+    """Dead letters that have the same queue, reason, destination and kind of label."""
+
+    queue: str
+    reason: str
+    message_class: int
+    destination: str
+    labels: str
+    "Their labels with `#` for digits."
+    count: int
+    first: datetime
+    last: datetime
+    sample: str
+    "The lookup identifier of one of them."
+    filter: str
+    "The filter that finds them."
+
+
+class LettersView(Struct):
+    """Dead letters of a manager, in groups."""
+
+    groups: list[LetterGroup]
+    total: int
+    complete: bool
+    "False if there are more than were looked at."
+
+
+class StoryEvent(Struct):
+    """Something that happened to a message."""
+
+    time: datetime
+    manager: str
+    event: str
+    queue: str
+    text: str
+    by: str
+    lookup_id: str
+
+
+class Story(Struct):
+    """The life of a message, as all managers of the console know it."""
+
+    id: str
+    events: list[StoryEvent]
+    asked: dict[str, str]
+    "Managers that were asked: `ok`, or why one could not tell."
+
+
+class SettingsView(Struct):
+    """What is set for a manager."""
+
+    settings: dict[str, Any]
+
+
+def encode(value: Any) -> bytes:
+    """A value as JSON."""
+    return msgspec.json.encode(value)

@@ -1,0 +1,295 @@
+"""Plans: acts on many messages, by frozen ids.
+
+What a plan showed is what it does: messages that come later are not in it, and those that someone
+else has taken are left out. A plan can be tried with some messages, stopped, and run again after a
+manager was away: each message is removed and sent again in one commit, so that none is done twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shlex
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import inf
+from typing import Final
+
+from msgspec import UNSET
+
+from openmsmq.client._async.manager import Manager, Queue
+from openmsmq.console.filters import Filter, parse_filter
+from openmsmq.console.limits import (
+    PLAN_BATCH,
+    PLAN_IDS_MAX,
+    PLAN_PATIENCE_S,
+    PLANS_MAX,
+    SCAN_BATCH,
+)
+from openmsmq.console.links import ManagerLink
+from openmsmq.console.models import NewPlan, PlanTarget, PlanView
+from openmsmq.console.problems import RequestRefused
+from openmsmq.errors import MessageNotFound, MQError, ServiceNotAvailable
+from openmsmq.types.access import Access
+from openmsmq.types.received import ReceivedMessage
+
+SHOWN_IDS: Final = 100
+"New ids that a plan remembers."
+_PAUSE_S: Final = 0.5
+READY, RUNNING, STOPPED, INTERRUPTED, DONE = "ready", "running", "stopped", "interrupted", "done"
+
+
+@dataclass(slots=True)
+class PlanStep:
+    """Messages of a plan that go the same way."""
+
+    target: str
+    ids: list[int]
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """What is to be done with which messages, and how far that is."""
+
+    id: str
+    asked: NewPlan
+    who: str
+    token: str = field(repr=False)
+    steps: list[PlanStep]
+    created: datetime
+    state: str = READY
+    done: int = 0
+    gone: int = 0
+    failed: int = 0
+    error: str = ""
+    new_ids: dict[str, str] = field(default_factory=dict)
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def left(self) -> int:
+        """Messages that it has not come to."""
+        return sum(len(step.ids) for step in self.steps)
+
+    def view(self) -> PlanView:
+        """How it stands."""
+        count = self.left + self.done + self.gone + self.failed
+        return PlanView(
+            id=self.id,
+            manager=self.asked.manager,
+            queue=self.asked.queue,
+            act=self.asked.act,
+            state=self.state,  # type: ignore[arg-type] # one of these
+            count=count,
+            done=self.done,
+            gone=self.gone,
+            failed=self.failed,
+            created=self.created,
+            who=self.who,
+            targets=[PlanTarget(step.target, len(step.ids)) for step in self.steps],
+            error=self.error,
+            command=command_of(self.asked),
+            new_ids=self.new_ids,
+        )
+
+
+def command_of(asked: NewPlan) -> str:
+    """The same act on the command line."""
+    act = {"copy": "redirect", "move": "redirect"}.get(asked.act, asked.act)
+    words = ["openmsmq", "message", act, asked.queue]
+    if asked.act == "purge":
+        words = ["openmsmq", "queue", "purge", asked.queue]
+    if asked.filter:
+        words += ["--filter", asked.filter]
+    elif asked.ids is not UNSET and asked.act != "purge":
+        for one in asked.ids[:3]:
+            words += ["--lookup-id", one]
+    elif asked.act != "purge":
+        words.append("--all")
+    if asked.target:
+        words += ["--to", asked.target]
+    if asked.act == "copy":
+        words.append("--copy")
+    line = " ".join(map(shlex.quote, words))
+    more = asked.ids is not UNSET and len(asked.ids) > 3
+    return line + " ..." if more else line
+
+
+class Plans:
+    """The plans of a console."""
+
+    def __init__(
+        self, audit: Callable[[Plan, str], None], patience: float = PLAN_PATIENCE_S
+    ) -> None:
+        """`audit` records that a plan began, and how it ended."""
+        self._plans: dict[str, Plan] = {}
+        self._audit = audit
+        self._patience = patience
+
+    def all(self, token: str) -> list[Plan]:
+        """The plans of a login, the newest first."""
+        return [plan for plan in reversed(self._plans.values()) if plan.token == token]
+
+    def find(self, name: str, token: str) -> Plan:
+        """A plan of a login."""
+        plan = self._plans.get(name)
+        if plan is None or plan.token != token:
+            raise RequestRefused(404, f"there is no plan {name[:40]!r}")
+        return plan
+
+    async def make(self, asked: NewPlan, link: ManagerLink, token: str, who: str) -> Plan:
+        """Freeze which messages it is about."""
+        manager = await link.manager()
+        if asked.act in ("copy", "move") and not asked.target:
+            raise RequestRefused(400, "target: which queue are the messages to go to?")
+        needed = Access.PEEK if asked.act == "copy" else Access.RECEIVE
+        async with await manager.open_queue(asked.queue, access=needed | Access.PEEK) as queue:
+            queue._require(needed)  # before a count is shown
+            steps = await _freeze(asked, queue)
+        plan = Plan(secrets.token_hex(6), asked, who, token, steps, datetime.now(UTC))
+        while len(self._plans) >= PLANS_MAX:
+            old = next((one for one in self._plans.values() if one.state != RUNNING), None)
+            if old is None:
+                raise RequestRefused(
+                    429, f"{PLANS_MAX} plans are running", "wait until one is done"
+                )
+            del self._plans[old.id]
+        self._plans[plan.id] = plan
+        return plan
+
+    def run(self, plan: Plan, link: ManagerLink, first: int | None) -> None:
+        """Carry it out, or the first messages of it, in the background."""
+        if plan.state == RUNNING:
+            raise RequestRefused(409, "the plan is running")
+        if plan.state == DONE:
+            raise RequestRefused(409, "the plan is done")
+        plan.state, plan.error = RUNNING, ""
+        self._audit(plan, "begun")
+        plan.task = asyncio.create_task(self._carry_out(plan, link, first))
+
+    async def stop(self, plan: Plan) -> None:
+        """Carry it out no further; what is done stays done."""
+        if plan.task is not None and not plan.task.done():
+            plan.task.cancel()
+            await asyncio.wait([plan.task])
+
+    def forget(self, plan: Plan) -> None:
+        """Drop a plan that does not run."""
+        if plan.state == RUNNING:
+            raise RequestRefused(409, "the plan is running; stop it first")
+        del self._plans[plan.id]
+
+    async def close(self) -> None:
+        """Stop all of them."""
+        for plan in list(self._plans.values()):
+            await self.stop(plan)
+
+    async def _carry_out(self, plan: Plan, link: ManagerLink, first: int | None) -> None:
+        try:
+            await _run(plan, link, plan.left if first is None else first, self._patience)
+            plan.state = STOPPED if plan.left else DONE
+        except asyncio.CancelledError:
+            plan.state = STOPPED
+        except (MQError, OSError) as error:
+            plan.state, plan.error = INTERRUPTED, str(error)
+        finally:
+            self._audit(plan, plan.state)
+
+
+async def _freeze(asked: NewPlan, queue: Queue) -> list[PlanStep]:
+    """Which messages a plan is about, by where they go, in their order."""
+    if asked.act == "purge":
+        asked = NewPlan(asked.manager, asked.queue, "purge")
+    chosen = None if asked.ids is UNSET else dict.fromkeys(map(int, asked.ids))
+    if chosen is not None and asked.act != "return":
+        return [PlanStep(asked.target, list(chosen))]
+    found = [one async for one in _matching(queue, parse_filter(asked.filter), chosen)]
+    if asked.act != "return":
+        return [PlanStep(asked.target, [one.lookup_id for one in found])]
+    found.sort(key=lambda one: (one.sent_time, one.arrival))
+    steps: dict[tuple[str, bool], PlanStep] = {}
+    for message in found:
+        target = asked.target or source_of(message)
+        key = target, message.transactional
+        steps.setdefault(key, PlanStep(target, [])).ids.append(message.lookup_id)
+    return list(steps.values())
+
+
+async def _matching(queue: Queue, wanted: Filter, chosen: dict[int, None] | None):  # type: ignore[no-untyped-def] # an async generator
+    """The messages of a queue that match, or that were chosen."""
+    if chosen is not None:
+        for lookup in chosen:
+            with suppress(MessageNotFound):
+                yield await queue.peek_by_lookup_id(lookup)
+        return
+    after = count = 0
+    while batch := await queue.peek_many(SCAN_BATCH, timeout=0, after=after):
+        for message in batch:
+            if wanted.matches(message):
+                count += 1
+                if count > PLAN_IDS_MAX:
+                    raise RequestRefused(
+                        413, f"a plan has at most {PLAN_IDS_MAX} messages", "filter more"
+                    )
+                yield message
+        after = batch[-1].lookup_id
+
+
+def source_of(message: ReceivedMessage) -> str:
+    """The queue that a message was sent to."""
+    if message.destination_queue is None:
+        raise RequestRefused(
+            422, f"message {message.id} does not say where it was sent", "move it instead"
+        )
+    return str(message.destination_queue)
+
+
+async def _run(plan: Plan, link: ManagerLink, count: int, seconds: float) -> None:
+    """Do what is left, batch by batch; a manager that is away is waited for."""
+    loop = asyncio.get_running_loop()
+    patience = loop.time() + seconds
+    began, done = loop.time(), 0
+    while count and plan.steps:
+        step = plan.steps[0]
+        batch = step.ids[: min(PLAN_BATCH, count, plan.asked.rate or PLAN_BATCH)]
+        try:
+            await _do(plan, await link.manager(), step, batch)
+        except (ServiceNotAvailable, OSError) as error:
+            plan.error = f"waiting for the manager: {error}"
+            if loop.time() > patience:
+                raise
+            await asyncio.sleep(_PAUSE_S)
+            continue
+        patience, plan.error = loop.time() + seconds, ""
+        del step.ids[: len(batch)]
+        if not step.ids:
+            plan.steps.pop(0)
+        count -= len(batch)
+        done += len(batch)
+        if plan.asked.rate is not None:
+            await asyncio.sleep(max(0.0, began + done / plan.asked.rate - loop.time()))
+
+
+async def _do(plan: Plan, manager: Manager, step: PlanStep, batch: list[int]) -> None:
+    """One batch: a commit, or a message at a time to delete."""
+    asked = plan.asked
+    needed = Access.PEEK if asked.act == "copy" else Access.RECEIVE
+    async with await manager.open_queue(asked.queue, access=needed) as queue:
+        if asked.act in ("delete", "purge"):
+            for lookup in batch:
+                try:
+                    await queue.receive_by_lookup_id(lookup)
+                    plan.done += 1
+                except MessageNotFound:
+                    plan.gone += 1
+            return
+        lifetime = None if asked.lifetime == "keep" else asked.lifetime
+        life = None if asked.lifetime == "keep" else (inf if lifetime is None else lifetime)
+        async with await manager.open_queue(step.target, access=Access.SEND) as target:
+            ids = await queue.redirect(batch, target, copy=asked.act == "copy", lifetime=life)
+    plan.done += len(ids)
+    plan.gone += len(batch) - len(ids)
+    for lookup, new in ids.items():
+        if len(plan.new_ids) < SHOWN_IDS:
+            plan.new_ids[str(lookup)] = str(new)

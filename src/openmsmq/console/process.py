@@ -1,0 +1,72 @@
+"""The console as a process of its own, beside several managers."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from aiohttp import web
+
+from openmsmq import aio
+from openmsmq.client._async.manager import Manager
+from openmsmq.console.application import ConsoleApplication
+from openmsmq.console.links import Connect, ManagerEntry
+from openmsmq.console.sessions import make_code
+from openmsmq.console.state import ConsoleSettings, ConsoleState
+
+PATIENCE_S: Final = 5.0
+
+
+class ConsoleProcess:
+    """A console on a port of this computer."""
+
+    def __init__(
+        self,
+        managers: Mapping[str, str],
+        *,
+        key: bytes,
+        token: str = "",
+        tls: str | None = None,
+        read_only: bool = False,
+    ) -> None:
+        """`managers` are addresses by name; who logs in by a link uses `token` with them."""
+
+        def connect_to(address: str) -> Connect:
+            async def connect(own: str) -> Manager:
+                return await aio.connect(
+                    address, token=own or token, tls=tls, timeout=PATIENCE_S, reconnect=PATIENCE_S
+                )
+
+            return connect
+
+        entries = {
+            name: ManagerEntry(name, connect_to(address)) for name, address in managers.items()
+        }
+        names = frozenset({"localhost", socket.gethostname().lower()})
+        settings = ConsoleSettings(names, read_only=read_only, link_role="")
+        self.state = ConsoleState(settings, entries, key=key)
+        self._key = key
+
+    def link(self, port: int) -> str:
+        """A link that logs in, once."""
+        return f"http://127.0.0.1:{port}/login#{make_code(self._key, time.time())}"
+
+    def run(self, port: int, ready: Callable[[str], None]) -> None:
+        """Serve until it is interrupted."""
+        asyncio.run(self._serve(port, ready))
+
+    async def _serve(self, port: int, ready: Callable[[str], None]) -> None:
+        app = web.Application()
+        ConsoleApplication(self.state).add_to(app)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", port)
+        try:
+            await site.start()
+            ready(self.link(runner.addresses[0][1]))
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()

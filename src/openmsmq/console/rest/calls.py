@@ -1,0 +1,130 @@
+"""One request to the API: who asks, what for, and what is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
+
+import msgspec
+from aiohttp import web
+
+from openmsmq.client._async.manager import Manager, Queue
+from openmsmq.console.limits import NAME_MAX
+from openmsmq.console.links import ManagerLink
+from openmsmq.console.problems import RequestRefused
+from openmsmq.console.sessions import BrowserSession
+from openmsmq.limits import U64_MAX
+from openmsmq.types.access import Access
+
+if TYPE_CHECKING:
+    from openmsmq.console.state import ConsoleState
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """A request, with the login of who asks."""
+
+    state: ConsoleState
+    request: web.Request
+    login: BrowserSession
+
+    # What it names
+
+    def link(self, name: str = "") -> ManagerLink:
+        """The manager of its path, or another one."""
+        return self.state.links.find(name or self.part("manager"), self.login.token)
+
+    async def manager(self) -> Manager:
+        """The same, connected."""
+        return await self.link().manager()
+
+    def part(self, name: str) -> str:
+        """A part of its path."""
+        text = unquote(self.request.match_info[name])
+        if not 0 < len(text) <= NAME_MAX or not text.isprintable():
+            raise RequestRefused(400, f"{name}: 1 to {NAME_MAX} printable characters are needed")
+        return text
+
+    async def queue(self, access: Access) -> Queue:
+        """The queue of its path, open."""
+        manager = await self.manager()
+        return await manager.open_queue(self.part("queue"), access=access)
+
+    # What it says
+
+    def text(self, name: str, default: str = "", most: int = NAME_MAX) -> str:
+        """A parameter of its query."""
+        text = self.request.query.get(name, default)
+        if len(text) > most:
+            raise RequestRefused(400, f"{name}: at most {most} characters")
+        return text
+
+    def number(self, name: str, default: int | None, low: int, high: int) -> int | None:
+        """A number in its query."""
+        text = self.request.query.get(name)
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdecimal() and len(text) <= 20):
+            raise RequestRefused(400, f"{name}: a number is needed, not {text[:30]!r}")
+        if not low <= int(text) <= high:
+            raise RequestRefused(400, f"{name}: from {low} to {high}")
+        return int(text)
+
+    def flag(self, name: str) -> bool:
+        """Whether its query says so."""
+        text = self.request.query.get(name, "false").lower()
+        if text not in ("true", "false", "1", "0"):
+            raise RequestRefused(400, f"{name}: true or false")
+        return text in ("true", "1")
+
+    async def body(self, kind: type[T]) -> T:
+        """The JSON that it brings."""
+        if self.request.content_type != "application/json":
+            raise RequestRefused(
+                415, f"application/json is needed, not {self.request.content_type}"
+            )
+        return msgspec.json.decode(await self.request.read(), type=kind)
+
+    def lookup(self) -> int:
+        """The lookup identifier of its path."""
+        text = self.part("lookup")
+        if not (text.isascii() and text.isdecimal() and int(text[:21]) <= U64_MAX):
+            raise RequestRefused(400, f"{text[:30]!r} is not a lookup identifier")
+        return int(text)
+
+    def audit(self, act: str, target: str, reason: str = "") -> None:
+        """Write down what someone did."""
+        self.state.audit(self.login, act, target, reason, self.request.remote or "")
+
+
+CallHandler = Callable[[ApiCall], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRoute:
+    """Something that the API can do."""
+
+    method: str
+    path: str
+    role: str
+    "What the login needs: the manager checks it. `none` where no login is needed."
+    summary: str
+    handler: CallHandler
+    answer: Any = None
+    body: Any = None
+    query: Mapping[str, str] | None = None
+    "Parameters of the query, and what they mean."
+    status: int = 200
+
+
+class ApiReply:
+    """An answer with headers of its own."""
+
+    def __init__(self, value: Any, headers: Mapping[str, str], status: int = 200) -> None:
+        self.value = value
+        self.headers = headers
+        self.status = status

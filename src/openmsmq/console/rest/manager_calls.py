@@ -1,0 +1,277 @@
+"""Managers over REST: health, findings, outgoing queues, transactions, settings, audit, events."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, Final
+
+from aiohttp import web
+
+from openmsmq.console.attention import findings_of
+from openmsmq.console.limits import LISTENERS_MAX
+from openmsmq.console.models import FindingView, ManagerView, SettingsView
+from openmsmq.console.problems import RequestRefused
+from openmsmq.console.rest.calls import ApiCall, ApiRoute
+from openmsmq.console.rest.plan_calls import is_letter_queue
+from openmsmq.errors import MQError
+from openmsmq.limits import U64_MAX
+from openmsmq.types.queues import VISIBLE
+
+HEARTBEAT_S: Final = 15.0
+ACTS: Final = ("pause", "resume", "retry")
+OUTCOMES: Final = ("commit", "abort")
+_STEPS: Final = 60
+
+
+async def list_managers(call: ApiCall) -> list[ManagerView]:
+    """The managers of this console, and how each is."""
+    return list(await asyncio.gather(*(_manager_view(call, name) for name in call.state.entries)))
+
+
+async def show_manager(call: ApiCall) -> ManagerView:
+    """A manager, and how it is."""
+    call.link()
+    return await _manager_view(call, call.part("manager"))
+
+
+async def _manager_view(call: ApiCall, name: str) -> ManagerView:
+    link = call.link(name)
+    try:
+        manager = await link.manager()
+        infos = await manager.queues(everything=True)
+        outgoing = await manager.outgoing()
+    except (MQError, OSError) as error:
+        return ManagerView(name=name, state="away", error=str(error))
+    link.sampler.start()
+    counts: dict[str, int] = {}
+    with suppress(MQError):
+        counts = await manager.statistics()
+    total = link.sampler.totals[-1][1] if link.sampler.totals else {}
+    return ManagerView(
+        name=name,
+        state=manager.state,
+        id=manager.id,
+        queues=sum(one.kind in VISIBLE for one in infos),
+        messages=sum(one.messages for one in infos if one.kind in VISIBLE),
+        bytes=sum(one.bytes for one in infos),
+        dead_letters=sum(one.messages for one in infos if is_letter_queue(one)),
+        outgoing=sum(one.messages + one.unacknowledged for one in outgoing),
+        rates={name: rate for name, rate in total.items() if name != "messages"},
+        counts=counts,
+    )
+
+
+async def findings(call: ApiCall) -> list[FindingView]:
+    """What needs attention, the worst first, each with a remedy."""
+    manager = await call.manager()
+    infos = await manager.queues(everything=True)
+    outgoing = await manager.outgoing()
+    prepared: dict[str, int] = {}
+    with suppress(MQError):
+        prepared = await manager.prepared_ages()
+    return findings_of(infos, outgoing, prepared)
+
+
+async def outgoing(call: ApiCall) -> list[dict[str, Any]]:
+    """Messages on their way to other managers: the backlog, and its cause."""
+    return [asdict(one) for one in await (await call.manager()).outgoing()]
+
+
+async def control_outgoing(call: ApiCall) -> None:
+    """Pause, resume or retry the transfer to another manager."""
+    act = call.part("act")
+    if act not in ACTS:
+        raise RequestRefused(404, f"{act[:20]!r} is not one of {', '.join(ACTS)}")
+    manager = await call.manager()
+    async with await manager.open_queue(call.part("name")) as queue:
+        await {"pause": queue.pause, "resume": queue.resume, "retry": queue.retry}[act]()
+    call.audit(act, queue.name)
+
+
+async def peers(call: ApiCall) -> list[dict[str, Any]]:
+    """Other managers, and the sessions with them."""
+    return [asdict(one) for one in await (await call.manager()).peers()]
+
+
+async def transactions(call: ApiCall) -> dict[str, Any]:
+    """Transactions that are prepared, and units that are not confirmed."""
+    manager = await call.manager()
+    units: list[dict[str, Any]] = []
+    with suppress(MQError):
+        units = [asdict(one) for one in await manager.units()]
+    return {"prepared": await manager.prepared_ages(), "units": units}
+
+
+async def end_transaction(call: ApiCall) -> None:
+    """Commit or abort a prepared transaction; the name is repeated as a confirmation."""
+    xid, outcome = call.part("xid"), call.part("outcome")
+    if outcome not in OUTCOMES:
+        raise RequestRefused(404, f"{outcome[:20]!r} is not one of {', '.join(OUTCOMES)}")
+    if call.text("confirm") != xid:
+        raise RequestRefused(
+            409, "the outcome of a transaction is final", "repeat its name: ?confirm="
+        )
+    manager = await call.manager()
+    await (manager.commit_prepared if outcome == "commit" else manager.abort_prepared)(xid)
+    call.audit(f"{outcome} prepared", xid)
+
+
+async def subscriptions(call: ApiCall) -> list[dict[str, Any]]:
+    """Durable subscriptions: Spark pipelines and others that keep their place."""
+    return [asdict(one) for one in await (await call.manager()).subscriptions()]
+
+
+async def settings(call: ApiCall) -> SettingsView:
+    """What is set for the whole manager."""
+    return SettingsView(asdict(await (await call.manager()).settings()))
+
+
+async def change_settings(call: ApiCall) -> SettingsView:
+    """Change settings of the manager."""
+    changes = await call.body(dict[str, int | bool | str | None])
+    if not changes:
+        raise RequestRefused(400, "there is nothing to change")
+    manager = await call.manager()
+    known = asdict(await manager.settings())
+    for name in changes.keys() - known.keys():
+        raise RequestRefused(
+            400, f"there is no setting {name[:40]!r}", f"known: {', '.join(known)}"
+        )
+    await manager.configure(**changes)
+    call.audit("configure", "", ", ".join(f"{a} = {b}" for a, b in changes.items()))
+    return SettingsView(asdict(await manager.settings()))
+
+
+async def audit(call: ApiCall) -> list[dict[str, Any]]:
+    """What was denied, and what administrators did; the oldest first."""
+    after = call.number("after", 0, 0, U64_MAX) or 0
+    return [asdict(one) for one in await (await call.manager()).audit(after=after)]
+
+
+async def series(call: ApiCall) -> dict[str, Any]:
+    """Numbers over the last 15 minutes, of the manager or of one queue."""
+    sampler = call.link().sampler
+    sampler.start()
+    step = call.number("step", 1, 1, _STEPS) or 1
+    name = call.text("queue")
+    if name:
+        points = list(sampler.queues.get(name, ()))[::-step][::-1]
+        return {"time": [at for at, _ in points], "messages": [count for _, count in points]}
+    rows = list(sampler.totals)[::-step][::-1]
+    names = sorted({name for _, row in rows for name in row})
+    found: dict[str, Any] = {name: [row.get(name) for _, row in rows] for name in names}
+    return {"time": [at for at, _ in rows], **found}
+
+
+async def events(call: ApiCall) -> web.StreamResponse:
+    """Changes of the numbers of a manager, as server-sent events."""
+    link = call.link(call.text("manager"))
+    used = sum(len(one.sampler.listeners) for one in call.state.links.all())
+    if used >= LISTENERS_MAX:
+        raise RequestRefused(503, f"{LISTENERS_MAX} pages listen already", "ask every few seconds")
+    response = web.StreamResponse(
+        headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}
+    )
+    await response.prepare(call.request)
+    queue = link.sampler.listen()
+    try:
+        while True:
+            try:
+                event = await asyncio.wait_for(queue.get(), HEARTBEAT_S)
+            except TimeoutError:
+                event = b": still here\n\n"
+            link.used = call.state.now()
+            if not call.state.is_current(call.login):
+                break
+            await response.write(event)
+    except (ConnectionError, asyncio.CancelledError):
+        pass  # the page was closed
+    finally:
+        link.sampler.forget(queue)
+    return response
+
+
+Json = dict[str, Any]
+_MANAGER: Final = "/managers/{manager}"
+MANAGER_ROUTES: Final = (
+    ApiRoute(
+        "GET",
+        "/managers",
+        "watch",
+        "The managers of this console",
+        list_managers,
+        list[ManagerView],
+    ),
+    ApiRoute("GET", _MANAGER, "watch", "A manager, and how it is", show_manager, ManagerView),
+    ApiRoute(
+        "GET", f"{_MANAGER}/findings", "watch", "What needs attention", findings, list[FindingView]
+    ),
+    ApiRoute("GET", f"{_MANAGER}/outgoing", "watch", "Outgoing queues", outgoing, list[Json]),
+    ApiRoute(
+        "POST",
+        f"{_MANAGER}/outgoing/{{name}}/{{act}}",
+        "operate",
+        "Pause, resume or retry a transfer",
+        control_outgoing,
+        status=204,
+    ),
+    ApiRoute(
+        "GET", f"{_MANAGER}/peers", "admin", "Other managers and their sessions", peers, list[Json]
+    ),
+    ApiRoute("GET", f"{_MANAGER}/transactions", "send", "Open transactions", transactions, Json),
+    ApiRoute(
+        "POST",
+        f"{_MANAGER}/transactions/{{xid}}/{{outcome}}",
+        "admin",
+        "Commit or abort a prepared transaction",
+        end_transaction,
+        query={"confirm": "the name of the transaction once more"},
+        status=204,
+    ),
+    ApiRoute(
+        "GET",
+        f"{_MANAGER}/subscriptions",
+        "watch",
+        "Durable subscriptions",
+        subscriptions,
+        list[Json],
+    ),
+    ApiRoute("GET", f"{_MANAGER}/settings", "watch", "Settings", settings, SettingsView),
+    ApiRoute(
+        "PATCH",
+        f"{_MANAGER}/settings",
+        "admin",
+        "Change settings",
+        change_settings,
+        SettingsView,
+        dict[str, int | bool | str | None],
+    ),
+    ApiRoute(
+        "GET",
+        f"{_MANAGER}/audit",
+        "admin",
+        "The audit log, some entries at a time",
+        audit,
+        list[Json],
+        query={"after": "the number of the entry before"},
+    ),
+    ApiRoute(
+        "GET",
+        f"{_MANAGER}/series",
+        "watch",
+        "Numbers over time",
+        series,
+        Json,
+        query={"queue": "of this queue; else of the manager", "step": "seconds between points"},
+    ),
+    ApiRoute(
+        "GET",
+        "/events",
+        "watch",
+        "Changes as server-sent events",
+        events,
+        query={"manager": "which one"},
+    ),
+)

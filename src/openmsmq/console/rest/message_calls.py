@@ -1,0 +1,257 @@
+"""Messages over REST. To look at messages changes nothing: no order, no count, no flag."""
+
+from __future__ import annotations
+
+import time
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+from msgspec import UNSET
+
+from openmsmq.client._async.manager import Queue
+from openmsmq.console.filters import Filter, parse_filter
+from openmsmq.console.limits import (
+    EXPORT_BATCH,
+    FILTER_MAX,
+    IMPORT_MAX,
+    PAGE_MAX,
+    SCAN_BATCH,
+    SCAN_MAX,
+    SCAN_S,
+)
+from openmsmq.console.models import MessageDetails, MessagePage, MessageToSend, SentView
+from openmsmq.console.problems import RequestRefused
+from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
+from openmsmq.console.views import message_details, message_view
+from openmsmq.limits import U64_MAX
+from openmsmq.types.access import Access
+from openmsmq.types.json import from_json, to_json
+from openmsmq.types.message import Message
+from openmsmq.types.received import ReceivedMessage
+
+DOWNLOAD: Final = {"Content-Disposition": "attachment"}
+
+
+async def list_messages(call: ApiCall) -> MessagePage:
+    """Messages in their order or the newest first; with a filter, those that match.
+
+    A request looks at a bounded number of messages; `next` says where to go on.
+    """
+    wanted = parse_filter(call.text("filter", most=FILTER_MAX))
+    limit = call.number("limit", 50, 1, PAGE_MAX) or PAGE_MAX
+    after = call.number("after", None, 0, U64_MAX)
+    before = call.number("before", None, 0, U64_MAX)
+    if after is not None and before is not None:
+        raise RequestRefused(400, "after or before, not both")
+    backwards = before is not None or call.flag("newest")
+    preview = call.flag("preview")
+    async with await call.queue(Access.PEEK) as queue:
+        found, looked_at, following = await _scan(
+            queue, wanted, limit, before if backwards else after or 0, backwards=backwards
+        )
+    views = [message_view(one, preview=preview) for one in found]
+    return MessagePage(views, looked_at, None if following is None else str(following))
+
+
+async def _scan(
+    queue: Queue, wanted: Filter, limit: int, start: int | None, *, backwards: bool
+) -> tuple[list[ReceivedMessage], int, int | None]:
+    """Messages that match, how many were looked at, and where to go on."""
+    found: list[ReceivedMessage] = []
+    looked_at, at = 0, start
+    until = time.monotonic() + SCAN_S
+    size = min(limit, SCAN_BATCH) if not wanted.text else SCAN_BATCH
+    while looked_at < SCAN_MAX and (looked_at == 0 or time.monotonic() < until):
+        if backwards:
+            batch = await queue.peek_back(size, before=at)
+        else:
+            batch = await queue.peek_many(size, timeout=0, after=at or 0)
+        for message in batch:
+            looked_at += 1
+            at = message.lookup_id
+            if wanted.matches(message):
+                found.append(message)
+                if len(found) == limit:
+                    return found, looked_at, at
+        if not batch:
+            return found, looked_at, None
+    return found, looked_at, at
+
+
+async def send_message(call: ApiCall) -> ApiReply:
+    """Send a message; with an idempotency key it is sent once, however often it is asked for."""
+    asked = await call.body(MessageToSend)
+    if (asked.text is UNSET) == (asked.body is UNSET):
+        raise RequestRefused(400, "text or body: one of them is needed")
+    key = call.request.headers.get("Idempotency-Key", "")
+    content: str | bytes = ""
+    try:
+        content = b64decode(asked.body, validate=True) if asked.body is not UNSET else ""
+    except ValueError as error:
+        raise RequestRefused(400, f"body: not base64 ({error})") from None
+    message = Message(
+        asked.text if asked.text is not UNSET else content,
+        label=asked.label,
+        priority=asked.priority,
+        recoverable=asked.recoverable,
+        journal=asked.journal,
+        dead_letter=asked.dead_letter,
+        app_specific=asked.app_specific,
+        correlation_id=bytes.fromhex(asked.correlation_id),
+        time_to_be_received=asked.time_to_be_received,
+    )
+    manager = await call.manager()
+    async with await call.queue(Access.SEND) as queue:
+        info = await queue.info()
+        if info.transactional:
+            async with manager.transaction() as work:
+                sent = await queue.send(message, transaction=work, dedup_id=key or None)
+        else:
+            sent = await queue.send(message, dedup_id=key or None)
+    call.audit("send", queue.name, sent)
+    return ApiReply(SentView(str(sent), sent.duplicate), {}, 200 if sent.duplicate else 201)
+
+
+async def show_message(call: ApiCall) -> MessageDetails:
+    """A message with its body, decoded, and every property."""
+    return message_details(await _message(call))
+
+
+async def _message(call: ApiCall) -> ReceivedMessage:
+    async with await call.queue(Access.PEEK) as queue:
+        return await queue.peek_by_lookup_id(call.lookup())
+
+
+async def show_body(call: ApiCall) -> web.Response:
+    """The bytes of the body, as a download."""
+    return web.Response(body=(await _message(call)).body, headers=DOWNLOAD)
+
+
+async def show_packet(call: ApiCall) -> web.Response:
+    """The bytes of the whole message, as a download for `openmsmq decode`."""
+    return web.Response(body=(await _message(call)).packet, headers=DOWNLOAD)
+
+
+async def delete_message(call: ApiCall) -> None:
+    """Remove one message."""
+    lookup = call.lookup()
+    async with await call.queue(Access.RECEIVE) as queue:
+        gone = await queue.receive_by_lookup_id(lookup)
+    call.audit("delete message", queue.name, gone.id)
+
+
+async def export(call: ApiCall) -> web.StreamResponse:
+    """All messages, or those that match, as JSON lines."""
+    wanted = parse_filter(call.text("filter", most=FILTER_MAX))
+    async with await call.queue(Access.PEEK) as queue:
+        response = web.StreamResponse(
+            headers={
+                "Content-Type": "application/x-ndjson",
+                "Content-Disposition": 'attachment; filename="messages.jsonl"',
+            }
+        )
+        await response.prepare(call.request)
+        async for message in _all(queue):
+            if wanted.matches(message):
+                await response.write(msgspec.json.encode(_exported(message)) + b"\n")
+        await response.write_eof()
+    return response
+
+
+async def _all(queue: Queue) -> AsyncIterator[ReceivedMessage]:
+    after = 0
+    while batch := await queue.peek_many(EXPORT_BATCH, timeout=0, after=after):
+        for message in batch:
+            yield message
+        after = batch[-1].lookup_id
+
+
+def _exported(message: ReceivedMessage) -> dict[str, Any]:
+    return to_json(message)
+
+
+async def import_messages(call: ApiCall) -> dict[str, int]:
+    """Send messages that are given as JSON lines, all or none."""
+    lines = (await call.request.read()).splitlines()
+    if len(lines) > IMPORT_MAX:
+        raise RequestRefused(413, f"at most {IMPORT_MAX} messages at once")
+    messages = [from_json(msgspec.json.decode(line)) for line in lines if line.strip()]
+    if not messages:
+        raise RequestRefused(400, "there are no messages in the request")
+    manager = await call.manager()
+    async with await call.queue(Access.SEND) as queue:
+        if (await queue.info()).transactional:
+            async with manager.transaction() as work:
+                await queue.send_many(messages, transaction=work)
+        else:
+            await queue.send_many(messages)
+    call.audit("import", queue.name, f"{len(messages)} messages")
+    return {"sent": len(messages)}
+
+
+_QUEUE: Final = "/managers/{manager}/queues/{queue}"
+_FILTER: Final = {"filter": "which messages; see the grammar in docs/console.md"}
+MESSAGE_ROUTES: Final = (
+    ApiRoute(
+        "GET",
+        f"{_QUEUE}/messages",
+        "peek",
+        "Messages, with a filter if wanted; changes nothing",
+        list_messages,
+        MessagePage,
+        query={
+            **_FILTER,
+            "after": "only behind this lookup identifier",
+            "before": "only before this one, the newest first",
+            "newest": "true: begin with the newest",
+            "preview": "true: with the beginning of each body",
+            "limit": "messages in the answer",
+        },
+    ),
+    ApiRoute(
+        "POST",
+        f"{_QUEUE}/messages",
+        "send",
+        "Send a message; Idempotency-Key is its deduplication id",
+        send_message,
+        SentView,
+        MessageToSend,
+        status=201,
+    ),
+    ApiRoute(
+        "GET",
+        f"{_QUEUE}/messages/{{lookup}}",
+        "peek",
+        "A message with its body",
+        show_message,
+        MessageDetails,
+    ),
+    ApiRoute(
+        "DELETE",
+        f"{_QUEUE}/messages/{{lookup}}",
+        "read",
+        "Remove a message",
+        delete_message,
+        status=204,
+    ),
+    ApiRoute("GET", f"{_QUEUE}/messages/{{lookup}}/body", "peek", "The bytes of a body", show_body),
+    ApiRoute(
+        "GET",
+        f"{_QUEUE}/messages/{{lookup}}/packet",
+        "peek",
+        "The whole message as it travels",
+        show_packet,
+    ),
+    ApiRoute("GET", f"{_QUEUE}/export", "peek", "Messages as JSON lines", export, query=_FILTER),
+    ApiRoute(
+        "POST",
+        f"{_QUEUE}/import",
+        "send",
+        "Send messages given as JSON lines, all or none",
+        import_messages,
+        dict[str, int],
+    ),
+)

@@ -1,0 +1,173 @@
+"""Numbers over time: how much is in the queues of a manager, and how fast that changes.
+
+One sampler asks a manager once a second, however many pages are open, and sends all of them what
+has changed. It
+works only while someone looks, and less often where to ask takes long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from openmsmq.client._async.manager import Manager
+from openmsmq.console.limits import SAMPLES, SERIES_MAX
+from openmsmq.errors import MQError
+from openmsmq.types.queues import QueueInfo
+
+INTERVAL_S: Final = 1.0
+SHARE: Final = 20
+"How much longer a sampler waits than a sample took, so that it takes a twentieth of the time."
+COUNTS: Final = ("arrived", "received", "expired", "dead_lettered", "rejected", "delivered")
+"What happened how often, of which there are rates."
+BACKLOG: Final = 100
+"Events that wait for a page that does not take them."
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSample:
+    """How much is in a queue, and how much that has changed since the sample before."""
+
+    messages: int
+    bytes: int
+    oldest_age: int | None
+    state: str
+
+
+class Sampler:
+    """The numbers of one manager, as one login sees them."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Manager]]) -> None:
+        self._connect = connect
+        self._task: asyncio.Task[None] | None = None
+        self._last: dict[str, QueueSample] = {}
+        self._counts: Mapping[str, int] = {}
+        self._at = 0.0
+        self.number = 0
+        "Of the last event."
+        self.totals: deque[tuple[float, dict[str, float]]] = deque(maxlen=SAMPLES)
+        "Messages and rates of the whole manager."
+        self.queues: dict[str, deque[tuple[float, int]]] = {}
+        "Messages of queues over time."
+        self.listeners: set[asyncio.Queue[bytes]] = set()
+        self.error = ""
+
+    def start(self) -> None:
+        """Work from now on, unless it does."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Work no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def listen(self) -> asyncio.Queue[bytes]:
+        """A queue of events, the first of which says all; see `forget`."""
+        queue: asyncio.Queue[bytes] = asyncio.Queue(BACKLOG)
+        queue.put_nowait(self._event("all", self._last))
+        self.listeners.add(queue)
+        self.start()
+        return queue
+
+    def forget(self, queue: asyncio.Queue[bytes]) -> None:
+        """No one reads these events any more."""
+        self.listeners.discard(queue)
+
+    async def _run(self) -> None:
+        while True:
+            began = time.monotonic()
+            try:
+                await self._sample(began)
+                self.error = ""
+            except (MQError, OSError) as error:
+                self.error = str(error)
+                self._tell(self._event("away", {}))
+            took = time.monotonic() - began
+            await asyncio.sleep(max(INTERVAL_S, took * SHARE))
+
+    async def _sample(self, now: float) -> None:
+        manager = await self._connect()
+        infos = await manager.queues(everything=True)
+        counts: Mapping[str, int] = {}
+        with suppress(MQError):  # a login for some queues only sees no counts of the manager
+            counts = await manager.statistics()
+        new = {info.name: sample_of(info) for info in infos}
+        changed = {name: one for name, one in new.items() if self._last.get(name) != one}
+        gone = [name for name in self._last if name not in new]
+        rates = self._rates(counts, now)
+        wall = time.time()
+        total = {"messages": float(sum(one.messages for one in new.values())), **rates}
+        self.totals.append((wall, total))
+        self._keep(wall, new)
+        self._last, self._counts, self._at = new, counts, now
+        self.number += 1
+        self._tell(self._event("change", changed, gone=gone))
+
+    def _rates(self, counts: Mapping[str, int], now: float) -> dict[str, float]:
+        if not self._counts or now <= self._at:
+            return {}
+        seconds = now - self._at
+        return {
+            name: round(max(0, counts.get(name, 0) - self._counts.get(name, 0)) / seconds, 1)
+            for name in COUNTS
+        }
+
+    def _keep(self, wall: float, new: Mapping[str, QueueSample]) -> None:
+        """Keep series of the queues with most in them, and of those that have one."""
+        for name in [name for name in self.queues if name not in new]:
+            del self.queues[name]
+        for name, one in sorted(new.items(), key=lambda item: -item[1].messages):
+            if name not in self.queues and len(self.queues) < SERIES_MAX:
+                self.queues[name] = deque(maxlen=SAMPLES)
+            if name in self.queues:
+                self.queues[name].append((wall, one.messages))
+
+    def change_of(self, name: str, seconds: float = 10.0) -> float | None:
+        """By how many messages a second a queue grows; None if that is not known."""
+        series = self.queues.get(name)
+        if not series or len(series) < 2:
+            return None
+        last, start = series[-1], series[0]
+        for point in reversed(series):
+            start = point
+            if last[0] - point[0] >= seconds:
+                break
+        span = last[0] - start[0]
+        return round((last[1] - start[1]) / span, 1) if span > 0 else None
+
+    def _event(self, kind: str, queues: Mapping[str, QueueSample], **more: Any) -> bytes:
+        total = self.totals[-1][1] if self.totals else {}
+        rows = {
+            name: (one.messages, one.bytes, one.oldest_age, one.state, self.change_of(name))
+            for name, one in queues.items()
+        }
+        data = msgspec.json.encode(
+            {"kind": kind, "queues": rows, "total": total, "error": self.error, **more}
+        )
+        return b"id: %d\nevent: %s\ndata: %s\n\n" % (self.number, kind.encode(), data)
+
+    def _tell(self, event: bytes) -> None:
+        for queue in list(self.listeners):
+            if queue.full():  # it does not keep up: it begins anew
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(self._event("all", self._last))
+            else:
+                queue.put_nowait(event)
+
+
+def sample_of(info: QueueInfo) -> QueueSample:
+    """What a sample keeps of a queue; ages in coarse steps, so that few change."""
+    age = info.oldest_age
+    if age is not None and age >= 60:
+        age -= age % 10
+    return QueueSample(info.messages, info.bytes, age, info.state)

@@ -1,0 +1,115 @@
+"""What one console knows: its managers, logins and plans."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from openmsmq.console.limits import KEYS_MAX
+from openmsmq.console.links import Links, ManagerEntry
+from openmsmq.console.plans import Plan, Plans
+from openmsmq.console.sessions import BrowserSession, Sessions
+from openmsmq.runtime.logs import log_event
+
+_log: Final = logging.getLogger(__name__)
+
+RoleOf = Callable[[str], str | None]
+"The role of a token; None if it is none."
+Audit = Callable[[str, str, str, str], None]
+"Keeps an act: token, act, target, reason."
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSettings:
+    """How a console is set up."""
+
+    hosts: frozenset[str]
+    "The names by which browsers may call it."
+    read_only: bool = False
+    is_secure: bool = False
+    "Browsers reach it over TLS."
+    is_open: bool = True
+    "Programs of this computer need no token, so that a one-time link logs in."
+    link_role: str = "admin"
+    "What who logs in by such a link may do."
+
+
+@dataclass(slots=True)
+class ConsoleState:
+    """All that requests share."""
+
+    settings: ConsoleSettings
+    entries: dict[str, ManagerEntry]
+    key: bytes | None = None
+    role_of: RoleOf | None = None
+    keep_audit: Audit | None = None
+    links: Links = field(init=False)
+    sessions: Sessions = field(init=False)
+    plans: Plans = field(init=False)
+    keys: OrderedDict[str, tuple[int, bytes]] = field(init=False)
+    "Answers to requests with an idempotency key."
+
+    bearers: OrderedDict[str, BrowserSession] = field(init=False)
+    "Tokens of programs that were accepted."
+
+    def __post_init__(self) -> None:
+        self.links = Links(self.entries, time.monotonic)
+        self.sessions = Sessions(self.key, time.time)
+        self.plans = Plans(self._audit_plan)
+        self.keys = OrderedDict()
+        self.bearers = OrderedDict()
+
+    def now(self) -> float:
+        """The clock of connections."""
+        return time.monotonic()
+
+    def is_good(self, token: str) -> bool:
+        """Whether a token that was good is still."""
+        return self.role_of is None or self.role_of(token) is not None
+
+    def is_current(self, login: BrowserSession) -> bool:
+        """Whether a login is not over."""
+        if not login.secret:
+            return self.is_good(login.token)
+        return self.sessions.find(login.secret) is login and (
+            not login.token or self.is_good(login.token)
+        )
+
+    def remember_bearer(self, token: str, login: BrowserSession) -> None:
+        """A token was accepted."""
+        self.bearers[token] = login
+        while len(self.bearers) > KEYS_MAX:
+            self.bearers.popitem(last=False)
+
+    def remember(self, key: str, status: int, body: bytes) -> None:
+        """Keep the answer to a request, should it come again."""
+        self.keys[key] = status, body
+        while len(self.keys) > KEYS_MAX:
+            self.keys.popitem(last=False)
+
+    def audit(self, login: BrowserSession, act: str, target: str, reason: str, place: str) -> None:
+        """Write down what someone did: in the log, and in the audit log of the own manager."""
+        log_event(_log, "act", who=login.who, act=act, target=target, reason=reason, place=place)
+        if self.keep_audit is not None:
+            self.keep_audit(login.token, act, target, reason)
+
+    def _audit_plan(self, plan: Plan, how: str) -> None:
+        asked = plan.asked
+        words = f"{how}: {plan.done} done, {plan.gone} gone, {plan.left} left of {asked.manager}"
+        if asked.target:
+            words += f", to {asked.target}"
+        if asked.reason:
+            words += f"; {asked.reason}"
+        act = f"{asked.act} messages"
+        log_event(_log, "act", who=plan.who, act=act, target=asked.queue, reason=words)
+        if self.keep_audit is not None:
+            self.keep_audit(plan.token, act, asked.queue, words)
+
+    async def close(self) -> None:
+        """End all that runs."""
+        await self.plans.close()
+        await self.links.close()

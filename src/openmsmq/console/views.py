@@ -1,0 +1,128 @@
+"""Queues, messages and bodies as the API shows them: values only, never markup."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from openmsmq.bodies.decode import body_format, decode_body
+from openmsmq.console.limits import PREVIEW_MAX
+from openmsmq.console.models import BodyView, MessageDetails, MessageView, QueueView
+from openmsmq.properties.message import describe_class
+from openmsmq.types.json import to_json
+from openmsmq.types.queues import QueueInfo
+from openmsmq.types.received import ReceivedMessage
+
+ROW_TEXT: Final = 160
+"Characters of a body in a list."
+_ROW_BYTES: Final = 4096
+"Bytes of a body that are looked at for a list."
+_DIGITS: Final = re.compile(r"\d+")
+
+
+def reason_of(message_class: int) -> str:
+    """What the class of a message says, in words."""
+    return describe_class(message_class) if message_class else ""
+
+
+def label_shape(label: str) -> str:
+    """A label with `#` for its digits, so that `order 1` and `order 2` are one kind."""
+    return _DIGITS.sub("#", label[:60])
+
+
+def queue_view(info: QueueInfo, change: float | None) -> QueueView:
+    """A queue."""
+    return QueueView(
+        name=info.name,
+        id=str(info.id),
+        kind=str(info.kind),
+        state=info.state,
+        transactional=info.transactional,
+        journal=info.journal,
+        messages=info.messages,
+        bytes=info.bytes,
+        journal_messages=info.journal_messages,
+        delayed=info.delayed,
+        oldest_age=info.oldest_age,
+        quota=info.quota,
+        journal_quota=info.journal_quota,
+        label=info.label,
+        authenticate=info.authenticate,
+        privacy=info.privacy,
+        base_priority=info.base_priority,
+        abort_limit=info.abort_limit,
+        retry_delay=info.retry_delay,
+        poison=str(info.poison),
+        multicast=info.multicast,
+        restricted=info.restricted,
+        format_name=info.format_name,
+        created=datetime.fromtimestamp(info.created, UTC),
+        modified=datetime.fromtimestamp(info.modified, UTC),
+        change=change,
+    )
+
+
+def message_view(message: ReceivedMessage, *, preview: bool) -> MessageView:
+    """A message of a list."""
+    text = kind = ""
+    if preview:
+        start = message.body[:_ROW_BYTES]
+        kind = body_format(start, message.body_type)
+        found = decode_body(start, message.body_type).text
+        text = " ".join((start.hex(" ", 2) if found is None else found)[: 4 * ROW_TEXT].split())
+    return MessageView(
+        lookup_id=str(message.lookup_id),
+        id=message.id,
+        label=message.label,
+        size=len(message.body),
+        priority=message.priority,
+        message_class=message.message_class,
+        reason=reason_of(message.message_class),
+        sent=message.sent_time,
+        arrived=message.arrived_time,
+        destination=str(message.destination_queue or ""),
+        source=str(message.source_manager),
+        sender=message.sender_id or "",
+        transactional=message.transactional,
+        recoverable=message.recoverable,
+        abort_count=message.abort_count,
+        move_count=message.move_count,
+        body_type=message.body_type,
+        app_specific=message.app_specific,
+        correlation_id=message.correlation_id.hex(),
+        response_queue=str(message.response_queue or ""),
+        admin_queue=str(message.admin_queue or ""),
+        time_to_be_received=message.time_to_be_received,
+        preview=text[:ROW_TEXT],
+        format=kind,
+    )
+
+
+def body_view(body: bytes, body_type: int) -> BodyView:
+    """A body as text and as bytes, as far as a page shows it."""
+    found = decode_body(body, body_type)
+    text = found.text
+    is_long = len(body) > PREVIEW_MAX or (text is not None and len(text) > PREVIEW_MAX)
+    return BodyView(
+        format=found.format,
+        text=None if text is None else text[:PREVIEW_MAX],
+        hex=body[: PREVIEW_MAX // 4].hex(),
+        size=len(body),
+        truncated=is_long,
+        reason=found.reason,
+    )
+
+
+def message_details(message: ReceivedMessage) -> MessageDetails:
+    """A message with its body and every property."""
+    properties: dict[str, Any] = to_json(message)
+    for name in ("body", "text"):
+        properties.pop(name, None)
+    properties["lookup_id"] = str(message.lookup_id)
+    properties["arrival"] = str(message.arrival)
+    return MessageDetails(
+        message=message_view(message, preview=True),
+        body=body_view(message.body, message.body_type),
+        properties=properties,
+    )

@@ -1,0 +1,93 @@
+"""Messages over REST."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from tests.unit.console.harness import AS_PROGRAM, Desk, at_desk
+
+from openmsmq import Message
+
+QUEUE = "/managers/here/queues/orders"
+
+
+@at_desk
+async def test_to_look_changes_nothing(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send_many([Message(str(n), label=f"order {n}") for n in range(10)])
+    before = [one.lookup_id for one in await queue.peek_many(20, timeout=0)]
+    page = await desk.ask("GET", f"{QUEUE}/messages?limit=4&preview=true")
+    assert [one["preview"] for one in page["messages"]] == ["0", "1", "2", "3"]
+    page = await desk.ask("GET", f"{QUEUE}/messages?after={page['next']}")
+    assert [one["label"] for one in page["messages"]] == [f"order {n}" for n in range(4, 10)]
+    assert page["next"] is None
+    page = await desk.ask("GET", f"{QUEUE}/messages?newest=true&limit=3")
+    assert [one["label"] for one in page["messages"]] == ["order 9", "order 8", "order 7"]
+    page = await desk.ask("GET", f"{QUEUE}/messages?before={page['next']}&limit=2")
+    assert [one["label"] for one in page["messages"]] == ["order 6", "order 5"]
+    page = await desk.ask("GET", f"{QUEUE}/messages?filter=label:*7")
+    assert (len(page["messages"]), page["looked_at"]) == (1, 10)
+    await desk.ask("GET", f"{QUEUE}/messages?filter=nofield:x", status=400)
+    await desk.ask("GET", f"{QUEUE}/messages?after=1&before=2", status=400)
+    assert [one.lookup_id for one in await queue.peek_many(20, timeout=0)] == before
+    assert (await queue.peek(0)).abort_count == 0
+
+
+@at_desk
+async def test_a_message_is_sent_once_for_a_key_and_shown_whole(desk: Desk) -> None:
+    await desk.manager.create_queue("orders")
+    body = {"text": "<b>ü</b>", "label": "<i>", "app_specific": 7}
+    sent = await desk.ask("POST", f"{QUEUE}/messages", body, 201, Idempotency_Key="k1")
+    again = await desk.ask("POST", f"{QUEUE}/messages", body, 201, Idempotency_Key="k1")
+    assert sent == again
+    (row,) = (await desk.ask("GET", f"{QUEUE}/messages"))["messages"]
+    shown = await desk.ask("GET", f"{QUEUE}/messages/{row['lookup_id']}")
+    assert shown["body"]["text"] == "<b>ü</b>"
+    assert shown["properties"]["app_specific"] == 7
+    raw = await desk.client.get(
+        f"/api/v1{QUEUE}/messages/{row['lookup_id']}/body", headers=AS_PROGRAM
+    )
+    assert await raw.read() == "<b>ü</b>".encode("utf-16-le")
+    assert raw.headers["Content-Disposition"].startswith("attachment")
+    assert raw.content_type == "application/octet-stream"
+    await desk.ask("GET", f"{QUEUE}/messages/{row['lookup_id']}/packet")
+    await desk.ask("DELETE", f"{QUEUE}/messages/{row['lookup_id']}", status=204)
+    await desk.ask("GET", f"{QUEUE}/messages/{row['lookup_id']}", status=404)
+    await desk.ask("GET", f"{QUEUE}/messages/x", status=400)
+
+
+@at_desk
+async def test_wrong_messages_are_refused(desk: Desk) -> None:
+    await desk.manager.create_queue("orders")
+    for wrong in ({}, {"text": "a", "body": ""}, {"body": "%"}, {"text": 5}, {"text": "a", "x": 1}):
+        await desk.ask("POST", f"{QUEUE}/messages", wrong, status=400)
+    await desk.ask("POST", "/managers/here/queues/nothing/messages", {"text": "a"}, status=404)
+
+
+@at_desk
+async def test_a_transactional_queue_takes_messages_too(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders", transactional=True)
+    text = base64.b64encode(b"\0\xff").decode()
+    await desk.ask("POST", f"{QUEUE}/messages", {"body": text}, 201)
+    assert (await queue.peek(0)).body == b"\0\xff"
+
+
+@at_desk
+async def test_what_is_exported_can_be_imported(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await desk.manager.create_queue("copy")
+    await queue.send_many([Message(str(n), label=f"order {n}") for n in range(5)])
+    lines = await desk.ask("GET", f"{QUEUE}/export?filter=-label:*3")
+    assert len(lines.splitlines()) == 4
+    assert json.loads(lines.splitlines()[0])["label"] == "order 0"
+    answer = await desk.client.post(
+        "/api/v1/managers/here/queues/copy/import", data=lines, headers=AS_PROGRAM
+    )
+    assert (answer.status, await answer.json()) == (200, {"sent": 4})
+    bad = await desk.client.post(
+        "/api/v1/managers/here/queues/copy/import", data="{", headers=AS_PROGRAM
+    )
+    assert bad.status == 400
+    copies = await (await desk.manager.open_queue("copy")).peek_many(9, timeout=0)
+    assert [one.label for one in copies] == ["order 0", "order 1", "order 2", "order 4"]

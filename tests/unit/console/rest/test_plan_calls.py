@@ -1,0 +1,89 @@
+"""Plans, dead letters and stories over REST."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.unit.console.harness import Desk, at_desk
+
+from openmsmq import Message
+
+LETTERS = r".\DeadLetter$"
+
+
+async def run(desk: Desk, plan: dict[str, Any], body: Any = None) -> dict[str, Any]:
+    """Run a plan and wait until it stands still."""
+    await desk.ask("POST", f"/plans/{plan['id']}/run", body or {}, status=202)
+    while True:
+        found: dict[str, Any] = await desk.ask("GET", f"/plans/{plan['id']}")
+        if found["state"] != "running":
+            return found
+        await asyncio.sleep(0.01)
+
+
+async def with_letters(desk: Desk, count: int = 12) -> Any:
+    queue = await desk.manager.create_queue("orders")
+    late = [
+        Message(str(n), label=f"order {n}", time_to_be_received=0, dead_letter=True)
+        for n in range(count)
+    ]
+    await queue.send_many(late)
+    while True:
+        letters = await desk.ask("GET", "/managers/here/deadletters")
+        if letters["total"] == count:
+            return letters
+        await asyncio.sleep(0.2)
+
+
+@at_desk
+async def test_dead_letters_are_grouped_and_return_in_order_and_once(desk: Desk) -> None:
+    letters = await with_letters(desk)
+    (group,) = letters["groups"]
+    assert (group["count"], group["labels"], group["queue"]) == (12, "order #", LETTERS)
+    asked = {"manager": "here", "queue": LETTERS, "act": "return", "filter": group["filter"]}
+    plan = await desk.ask("POST", "/plans", asked, status=201)
+    assert (plan["count"], plan["state"]) == (12, "ready")
+    assert plan["command"].startswith("openmsmq message return")
+    tried = await run(desk, plan, {"first": 2})
+    assert (tried["done"], tried["state"]) == (2, "stopped")
+    done = await run(desk, plan)
+    assert (done["done"], done["gone"], done["state"]) == (12, 0, "done")
+    await desk.ask("POST", f"/plans/{plan['id']}/run", {}, status=409)
+    queue = await desk.manager.open_queue("orders")
+    found = await queue.peek_many(20, timeout=0)
+    assert [one.label for one in found] == [f"order {n}" for n in range(12)]
+    assert {one.time_to_be_received for one in found} == {None}
+    assert (await desk.ask("GET", "/managers/here/deadletters"))["total"] == 0
+    story = await desk.ask("GET", "/explain?id=" + found[0].id)
+    assert any("in place of" in event["text"] for event in story["events"])
+    assert story["asked"] == {"here": "ok"}
+    await desk.ask("GET", "/explain?id=nonsense", status=400)
+    await desk.ask("DELETE", f"/plans/{plan['id']}", status=204)
+    await desk.ask("GET", f"/plans/{plan['id']}", status=404)
+    assert [act[1] for act in desk.acts].count("return messages") == 4
+
+
+@at_desk
+async def test_a_plan_does_what_it_showed_and_no_more(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    target = await desk.manager.create_queue("target")
+    await queue.send_many(["a", "b", "c"])
+    move = {"manager": "here", "queue": "orders", "act": "move", "target": "target"}
+    plan = await desk.ask("POST", "/plans", move, status=201)
+    await queue.send("late")
+    await queue.receive(timeout=0)
+    done = await run(desk, plan)
+    assert (done["count"], done["done"], done["gone"]) == (3, 2, 1)
+    assert (await target.info()).messages == 2
+    assert (await queue.info()).messages == 1
+    await desk.ask("POST", "/plans", {**move, "target": ""}, status=400)
+    await desk.ask("POST", "/plans", {**move, "act": "explode"}, status=400)
+    await desk.ask("POST", "/plans", {**move, "ids": ["x"]}, status=400)
+    lookup = str((await queue.peek(0)).lookup_id)
+    copied = await desk.ask("POST", "/plans", {**move, "act": "copy", "ids": [lookup]}, status=201)
+    assert (await run(desk, copied))["done"] == 1
+    purge = {"manager": "here", "queue": "target", "act": "purge"}
+    purged = await run(desk, await desk.ask("POST", "/plans", purge, status=201))
+    assert purged["done"] == 3
+    assert len(await desk.ask("GET", "/plans")) == 3

@@ -1,0 +1,53 @@
+"""Queues over REST."""
+
+from __future__ import annotations
+
+from tests.unit.console.harness import Desk, at_desk
+
+QUEUES = "/managers/here/queues"
+
+
+@at_desk
+async def test_queues_are_created_listed_changed_and_deleted(desk: Desk) -> None:
+    made = await desk.ask("POST", QUEUES, {"name": "orders", "label": "a"}, status=201)
+    assert made["name"] == r".\private$\orders"
+    await desk.ask("POST", QUEUES, {"name": "orders"}, status=409)
+    await desk.ask("POST", QUEUES, {"name": "orders", "colour": "red"}, status=400)
+    await desk.ask("POST", QUEUES, {"name": "jobs", "transactional": True}, status=201)
+    page = await desk.ask("GET", QUEUES)
+    assert [one["name"] for one in page["queues"]] == [r".\private$\jobs", r".\private$\orders"]
+    await desk.ask("GET", f"{QUEUES}/orders")
+    tag = desk.headers["ETag"]
+    await desk.ask("PATCH", f"{QUEUES}/orders", {"label": "b"}, status=428)
+    changed = await desk.ask("PATCH", f"{QUEUES}/orders", {"label": "b", "quota": 9}, If_Match=tag)
+    assert (changed["label"], changed["quota"]) == ("b", 9)
+    await desk.ask("PATCH", f"{QUEUES}/orders", {"label": "c"}, status=412, If_Match=tag)
+    unlimited = await desk.ask("PATCH", f"{QUEUES}/orders", {"quota": None}, If_Match="*")
+    assert unlimited["quota"] is None
+    await desk.ask("DELETE", f"{QUEUES}/orders", status=409)
+    await desk.ask("DELETE", f"{QUEUES}/orders?messages=0", status=204)
+    await desk.ask("GET", f"{QUEUES}/orders", status=404)
+    assert [act[1] for act in desk.acts][-1] == "delete queue"
+
+
+@at_desk
+async def test_lists_have_pages_patterns_and_an_order(desk: Desk) -> None:
+    for number in range(5):
+        queue = await desk.manager.create_queue(f"q{number}")
+        await queue.send_many(["x"] * number or ["y", "y", "y", "y", "y", "y"])
+    first = await desk.ask("GET", f"{QUEUES}?limit=2&sort=-messages")
+    assert [one["messages"] for one in first["queues"]] == [6, 4]
+    rest = await desk.ask("GET", f"{QUEUES}?limit=9&sort=-messages&cursor={first['next']}")
+    assert [one["messages"] for one in rest["queues"]] == [3, 2, 1]
+    assert (first["total"], rest["next"]) == (5, None)
+    assert len((await desk.ask("GET", f"{QUEUES}?name=q?3"))["queues"]) == 0
+    assert len((await desk.ask("GET", f"{QUEUES}?name=*q3"))["queues"]) == 1
+    assert len((await desk.ask("GET", f"{QUEUES}?everything=true"))["queues"]) == 9
+    await desk.ask("GET", f"{QUEUES}?sort=colour", status=400)
+    await desk.ask("GET", f"{QUEUES}?limit=0", status=400)
+    await desk.ask("GET", "/managers/there/queues", status=404)
+
+
+@at_desk
+async def test_queues_of_the_manager_stay(desk: Desk) -> None:
+    await desk.ask("DELETE", f"{QUEUES}/.%5CDeadLetter$?messages=0", status=422)

@@ -1,0 +1,51 @@
+"""Messages as the API shows them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.console.test_filters import message
+
+from openmsmq.console.limits import PREVIEW_MAX
+from openmsmq.console.views import (
+    ROW_TEXT,
+    body_view,
+    label_shape,
+    message_details,
+    message_view,
+    reason_of,
+)
+
+HOSTILE = "<script>alert(1)</script>\u202eevil\u2066\x1b[31m"
+
+
+def test_labels_of_a_kind_have_one_shape() -> None:
+    assert label_shape("order 4711 of 12") == "order # of #"
+    assert len(label_shape("x" * 500)) == 60
+
+
+def test_text_stays_text() -> None:
+    shown = message_view(message(HOSTILE, label=HOSTILE[:200]), preview=True)
+    assert shown.label == HOSTILE
+    assert shown.preview.startswith("<script>")
+    assert message_details(message(HOSTILE)).body.text == HOSTILE
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe\x00", b"\x00" * 10, "ü" * 9, b"\xed\xa0\x80"])
+def test_any_body_can_be_shown(body: bytes | str) -> None:
+    details = message_details(message(body))
+    assert details.body.size == len(message(body).body)
+    assert len(details.message.preview) <= ROW_TEXT
+
+
+def test_a_large_body_is_cut() -> None:
+    shown = body_view(b"x" * (4 * 1024 * 1024), 0)
+    assert shown.truncated
+    assert shown.text is not None
+    assert len(shown.text) == PREVIEW_MAX
+    assert len(shown.hex) <= PREVIEW_MAX // 2
+
+
+def test_reasons_are_words() -> None:
+    assert reason_of(0) == ""
+    assert reason_of(0xC002) == "the message was not received in time"
+    assert reason_of(0x1234)
