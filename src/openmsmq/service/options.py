@@ -141,19 +141,10 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "Seconds after which an undecided prepared transaction is aborted.",
     ),
     "console_port": Option(
-        "console.port",
-        PORT,
-        "For the web console, metrics and health checks, over HTTP.",
-        "--console-port PORT",
+        "console.port", PORT, "For the console, metrics and health checks.", "--console-port PORT"
     ),
-    "console_hosts": Option(
-        "console.hosts",
-        read_computers,
-        "Further names by which browsers may call the console, such as that of a proxy.",
-    ),
-    "console_read_only": Option(
-        "console.read_only", read_flag, "Nothing can be changed through the console."
-    ),
+    "console_hosts": Option("console.hosts", read_computers, "Other names that mean the console."),
+    "console_read_only": Option("console.read_only", read_flag, "The console changes nothing."),
     "binary_port": Option(
         "binary.port",
         PORT,

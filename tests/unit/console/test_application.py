@@ -15,7 +15,7 @@ OWN = {"X-OpenMSMQ": "1"}
 
 
 @at_desk
-async def test_nobody_gets_in_without_a_login(desk: Desk) -> None:
+async def test_no_one_gets_in_without_a_login(desk: Desk) -> None:
     for route in ROUTES:
         path = route.path.replace("{manager}", "here").replace("{queue}", "orders")
         for part in ("lookup", "plan", "name", "act", "xid", "outcome"):

@@ -43,7 +43,7 @@ def test_queues_that_need_some(info: QueueInfo) -> None:
     ]
 
 
-def test_a_queue_that_nobody_reads_is_worse_than_a_slow_one(info: QueueInfo) -> None:
+def test_a_queue_that_no_one_reads_is_worse_than_a_slow_one(info: QueueInfo) -> None:
     old = replace(info, messages=1, oldest_age=OLD_S)
     (idle,) = findings_of([replace(old, state="inactive")], (), {})
     (slow,) = findings_of([replace(old, state="active")], (), {})

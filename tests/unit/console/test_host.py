@@ -1,4 +1,4 @@
-"""The console of a service: under which names, and for whom."""
+"""The console of a service: under which names, and for which programs."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ async def test_a_plan_goes_on_when_the_manager_is_back(desk: Desk) -> None:
                 raise ServiceNotAvailable("away")
             return desk.manager
 
-    told: list[str] = []
-    plans = Plans(lambda plan, how: told.append(how))
+    noted: list[str] = []
+    plans = Plans(lambda plan, how: noted.append(how))
     asked = NewPlan("here", "orders", "move", target="target")
     plan = Plan("p", asked, "me", "", [PlanStep("target", ids)], datetime.now(UTC))
     plans.run(plan, cast(ManagerLink, Flaky()), None)
@@ -65,7 +65,7 @@ async def test_a_plan_goes_on_when_the_manager_is_back(desk: Desk) -> None:
     assert plan.task is not None
     await plan.task
     assert (plan.state, plan.done, plan.error) == ("done", 3, "")
-    assert told == ["begun", "done"]
+    assert noted == ["begun", "done"]
 
 
 @at_desk

@@ -10,7 +10,7 @@ from openmsmq.console.sampler import BACKLOG, Sampler
 
 
 @at_desk
-async def test_changes_are_told_to_all_and_series_are_kept(desk: Desk) -> None:
+async def test_changes_are_reported_to_all_and_series_are_kept(desk: Desk) -> None:
     async def connect() -> object:
         return desk.manager
 
@@ -43,7 +43,7 @@ async def test_a_page_that_does_not_keep_up_begins_anew(desk: Desk) -> None:
 
 
 @at_desk
-async def test_a_manager_that_is_away_is_told(desk: Desk) -> None:
+async def test_a_manager_that_is_away_is_reported(desk: Desk) -> None:
     async def connect() -> object:
         raise ConnectionRefusedError("away")
 
