@@ -140,9 +140,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
         SECONDS,
         "Seconds after which an undecided prepared transaction is aborted.",
     ),
-    "console_port": Option(
-        "console.port", PORT, "For the console, metrics and health checks.", "--console-port PORT"
-    ),
+    "console_port": Option("console.port", PORT, "Console and metrics.", "--console-port PORT"),
     "console_hosts": Option("console.hosts", read_computers, "Other names that mean the console."),
     "console_read_only": Option("console.read_only", read_flag, "The console changes nothing."),
     "binary_port": Option(
