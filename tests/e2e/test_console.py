@@ -1,0 +1,287 @@
+"""The console in a real browser, and a return of dead letters with a manager killed half-way."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+
+import openmsmq
+from openmsmq import Message
+from openmsmq.console.application import load_files
+from openmsmq.console.sessions import load_key, make_code
+from tests.e2e.managers import ManagerProcess, until
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "frontend/node_modules/axe-core/axe.min.js"
+SHOTS = ROOT / "build" / "console"
+SCREENS = {
+    "overview": "/",
+    "queues": "/m/shop01/queues",
+    "messages": "/m/shop01/q/orders?f=label:order*",
+    "letters": "/m/shop01/letters",
+    "outgoing": "/m/shop01/outgoing",
+    "map": "/m/shop01/map",
+    "find": "/find?q=order",
+    "transactions": "/m/shop01/transactions",
+    "pipelines": "/m/shop01/pipelines",
+    "access": "/m/shop01/access",
+    "settings": "/m/shop01/settings",
+}
+HOSTILE = '<img src=x onerror="document.title=1"><script>alert(1)</script>\u202eevil'
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium"),
+    pytest.mark.skipif(not load_files(), reason="the pages are not built"),
+]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ManagerProcess, str, Path]]:
+    """A manager with messages, and where its console is."""
+    folder = tmp_path_factory.mktemp("shop")
+    process = ManagerProcess(folder, "shop01", options=("--console-port", "0"))
+    process.start()
+    with openmsmq.connect(process.app) as manager:
+        orders = manager.create_queue("orders")
+        orders.send_many(
+            [Message(f'<order no="{n}"/>', label=f"order {n}", priority=n % 8) for n in range(120)]
+        )
+        late = Message("late", label="late order", time_to_be_received=0, dead_letter=True)
+        orders.send_many([late] * 12)
+        manager.create_queue("jobs").send(Message(HOSTILE, label=HOSTILE))
+        until(lambda: manager.open_queue(".\\DeadLetter$").info().messages == 12)
+    host, port = process.ready["console"]
+    yield process, f"http://{host}:{port}", process.folder / "data"
+    process.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def logged_in(
+    browser: Browser, shop: tuple[ManagerProcess, str, Path], **options: Any
+) -> tuple[Page, list[str]]:
+    """A page of someone who opened a one-time link; what a page complains about fails the test."""
+    _, place, data = shop
+    page = browser.new_context(viewport={"width": 1280, "height": 800}, **options).new_page()
+    complaints: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        complaints.append(message.text)
+
+    def broke(error: Error) -> None:
+        complaints.append(str(error))
+
+    page.on("console", said)
+    page.on("pageerror", broke)
+    page.goto(f"{place}/login#{make_code(load_key(data), time.time())}")
+    page.wait_for_selector("nav")
+    return page, complaints
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_works_and_is_accessible(
+    browser: Browser, shop: tuple[ManagerProcess, str, Path], scheme: Any
+) -> None:
+    """What is loaded from elsewhere, or breaks the content policy, is a complaint of the page."""
+    page, complaints = logged_in(browser, shop, color_scheme=scheme)
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    axe = AXE.read_text() if AXE.exists() else ""
+    faults = []
+    for name, path in SCREENS.items():
+        page.goto(shop[1] + path)
+        page.wait_for_selector("h1")
+        page.wait_for_timeout(1200)
+        page.screenshot(path=SHOTS / f"{scheme}-{name}.png")
+        assert complaints == [], name
+        if axe:
+            page.evaluate(axe)
+            found = page.evaluate("axe.run({resultTypes: ['violations']})")
+            faults += [
+                f"{name}: {one['id']}: {one['nodes'][0]['html'][:120]}"
+                for one in found["violations"]
+                if one["impact"] in ("serious", "critical")
+            ]
+    page.context.close()
+    assert faults == []
+
+
+def test_hostile_text_is_text(browser: Browser, shop: tuple[ManagerProcess, str, Path]) -> None:
+    page, complaints = logged_in(browser, shop)
+    page.goto(f"{shop[1]}/m/shop01/q/jobs")
+    page.wait_for_selector("tbody tr")
+    page.wait_for_selector("pre")
+    assert page.locator("main img, main script").count() == 0
+    shown = page.inner_text("main")
+    assert "<script>alert(1)</script>" in shown
+    assert "\u202e" not in shown
+    assert complaints == []
+    page.context.close()
+
+
+def test_dead_letters_are_returned_with_the_keyboard(
+    browser: Browser, shop: tuple[ManagerProcess, str, Path]
+) -> None:
+    page, _ = logged_in(browser, shop)
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_selector("text=late order")
+    page.locator("button.main", has_text="Return").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.locator("dialog button.main").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=12 messages, frozen")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / "plan.png")
+    page.locator("dialog button.main").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=done: 12 done")
+    with openmsmq.connect(shop[0].app) as manager:
+        assert manager.open_queue(".\\DeadLetter$").info().messages == 0
+        assert manager.open_queue("orders").info().messages == 132
+    page.context.close()
+
+
+def test_a_queue_is_made_and_a_message_sent_and_seen(
+    browser: Browser, shop: tuple[ManagerProcess, str, Path]
+) -> None:
+    page, _ = logged_in(browser, shop)
+    page.goto(f"{shop[1]}/m/shop01/queues")
+    page.click("text=New queue")
+    page.fill("dialog input >> nth=0", "fresh")
+    page.click("dialog >> text=Create")
+    page.click("a:text-is('fresh')")
+    page.click("text=Send…")
+    page.fill("dialog input >> nth=0", "hello")
+    page.fill("dialog textarea", '{"a": 1}')
+    page.click("dialog button.main")
+    page.wait_for_selector("a:text-is('hello')")
+    page.click("a:text-is('hello')")
+    page.wait_for_selector("text=arrived in")
+    page.context.close()
+
+
+def test_a_link_does_not_log_in_twice(
+    browser: Browser, shop: tuple[ManagerProcess, str, Path]
+) -> None:
+    code = make_code(load_key(shop[2]), time.time())
+    for expected in ("nav", "main.login"):
+        page = browser.new_context().new_page()
+        page.goto(f"{shop[1]}/login#{code}")
+        page.wait_for_selector(expected)
+        page.context.close()
+
+
+NAMES = ("one", "two", "three")
+COUNT = 334
+
+
+class Desk:
+    """Someone who uses the console of several managers over REST."""
+
+    def __init__(self, place: str, web: aiohttp.ClientSession) -> None:
+        self._place = place
+        self._web = web
+
+    async def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """What the API answers."""
+        async with self._web.request(method, f"{self._place}/api/v1{path}", json=body) as answer:
+            assert answer.status < 300, await answer.text()
+            return await answer.json()
+
+    async def begin(self, name: str) -> str:
+        """Make a plan that returns all dead letters of a manager, and run it."""
+        asked = {"manager": name, "queue": ".\\DeadLetter$", "act": "return", "rate": 400}
+        plan = await self.ask("POST", "/plans", asked)
+        await self.ask("POST", f"/plans/{plan['id']}/run", {})
+        return str(plan["id"])
+
+    async def until(self, plan: str, *, is_done: bool) -> None:
+        """Wait until some messages are returned, or all; a plan that was interrupted goes on."""
+        end = time.monotonic() + 120
+        while True:
+            found = await self.ask("GET", f"/plans/{plan}")
+            if found["state"] == "done" or (found["done"] and not is_done):
+                return
+            if found["state"] in ("interrupted", "stopped"):
+                await self.ask("POST", f"/plans/{plan}/run", {})
+            assert time.monotonic() < end, found
+            await asyncio.sleep(0.02)
+
+
+async def return_all(link: str, shops: dict[str, ManagerProcess]) -> None:
+    """Return the dead letters of all managers, and kill each while its plan runs."""
+    place, _, code = link.partition("/login#")
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(headers={"X-OpenMSMQ": "1"}, cookie_jar=jar) as web:
+        desk = Desk(place, web)
+        await desk.ask("POST", "/session", {"code": code})
+        plans = {name: await desk.begin(name) for name in NAMES}
+        for name in NAMES:
+            await desk.until(plans[name], is_done=False)
+            shops[name].kill()
+            shops[name].start()
+        for name in NAMES:
+            await desk.until(plans[name], is_done=True)
+
+
+def fill(process: ManagerProcess) -> None:
+    """Let messages become dead letters."""
+    late = [
+        Message(str(n), label=f"{n}", time_to_be_received=0, dead_letter=True) for n in range(COUNT)
+    ]
+    with openmsmq.connect(process.app) as manager:
+        manager.create_queue("orders").send_many(late)
+        letters = manager.open_queue(".\\DeadLetter$")
+        until(lambda: letters.info().messages == COUNT)
+
+
+def test_a_thousand_dead_letters_return_once_and_in_order_though_managers_are_killed(
+    tmp_path: Path,
+) -> None:
+    """Three managers, one console beside them, each manager killed while its plan runs."""
+    shops = {name: ManagerProcess(tmp_path, name) for name in NAMES}
+    for process in shops.values():
+        process.start()
+        fill(process)
+    given = [word for name in NAMES for word in ("--manager", f"{name}={shops[name].app}")]
+    console = subprocess.Popen(
+        [sys.executable, "-m", "openmsmq", "console", "--port", "0", *given],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert console.stdout is not None
+    try:
+        link = console.stdout.readline().split()[-1]
+        with ThreadPoolExecutor(1) as pool:  # Playwright has a loop in this thread
+            pool.submit(asyncio.run, return_all(link, shops)).result()
+        for process in shops.values():
+            with openmsmq.connect(process.app) as manager:
+                orders = manager.open_queue("orders").peek_many(2 * COUNT, timeout=0)
+                assert [one.label for one in orders] == [str(n) for n in range(COUNT)]
+                assert manager.open_queue(".\\DeadLetter$").info().messages == 0
+    finally:
+        console.send_signal(signal.SIGINT)
+        console.wait(30)
+        console.stdout.close()
+        for process in shops.values():
+            process.stop()
