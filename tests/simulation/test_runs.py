@@ -179,16 +179,6 @@ def runs_are_stored_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Batch, "insert_run", wrong)
 
 
-def priorities_of_runs_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """What came in one piece is read last, whatever its priority."""
-    insert_run = Batch.insert_run
-
-    def wrong(batch: Batch, queue: ManagedQueue, run: NewRun, by: str) -> None:
-        insert_run(batch, queue, run._replace(priority=0), by)
-
-    patch.setattr(Batch, "insert_run", wrong)
-
-
 def a_column_beside_is_written(patch: pytest.MonkeyPatch) -> None:
     """Identifiers are written over what follows them."""
 
