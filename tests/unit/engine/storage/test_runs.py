@@ -11,6 +11,7 @@ from openmsmq.engine.storage.limits import RUN_COUNT_MAX, RUN_SIZE_MAX
 from openmsmq.engine.storage.runs import (
     MessageRun,
     find_run,
+    first_arrival,
     is_member,
     is_part_of_run,
     plain_record,
@@ -197,3 +198,46 @@ def test_the_largest_run_fits_the_chunks_and_the_fields_of_its_row() -> None:
     read = MessageRun.unpack(run.key, run.pack())
     assert read.left == 1
     assert len(read.packet_keys) == -(-read.record.size // CHUNK_SIZE)
+
+
+@given(sizes_of, st.data())
+def test_what_is_gone_is_missing_and_removed_once(sizes: list[int], data: st.DataObject) -> None:
+    run, places = made(sizes), st.sets(st.integers(0, len(sizes) - 1), min_size=1)
+    gone = sorted(data.draw(places, "gone"))
+    run.remove([FIRST + place for place in gone])
+    asked = sorted(data.draw(places, "asked"))
+    lookups = [FIRST + place for place in asked]
+    before = [FIRST + place for place in asked if place in gone]
+    assert run.missing(lookups) == before
+    taken = [place for place in asked if place not in gone]
+    assert run.remove(lookups) == (len(taken), sum(sizes[place] for place in taken), before)
+    assert run.missing(lookups) == lookups
+
+
+@given(sizes_of, st.data())
+def test_pieces_and_members_behind_a_place_are_those_that_are_left(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    run, places = made(sizes), st.sets(st.integers(0, len(sizes) - 1))
+    gone, held = data.draw(places, "gone"), data.draw(places, "held")
+    for place in gone:
+        run.remove([FIRST + place])
+    after = data.draw(st.integers(FIRST - 2, FIRST + len(sizes)), "after")
+    behind = [FIRST + place for place in range(len(sizes)) if place not in gone]
+    behind = [lookup for lookup in behind if lookup > after]
+    assert [found[0] for found in run.members(after)] == behind
+    pieces = list(run.pieces(after, sum(1 << place for place in held)))
+    together = [lookup for first, end in pieces for lookup in range(first, end)]
+    assert together == [lookup for lookup in behind if lookup - FIRST not in held]
+    assert all(first < end for first, end in pieces)
+
+
+def test_the_first_arrival_between_two_lookup_identifiers() -> None:
+    run = made([5, 5, 5, 5])
+    later = Record(8, 5, 1_800_000_000, NEVER).pack()
+    snapshot = store_with(run, rows={FIRST + 9: later}).snapshot
+    assert first_arrival(snapshot, QUEUE, FIRST + 3, FIRST + 9) == 1_700_000_000
+    assert first_arrival(snapshot, QUEUE, FIRST + 4, FIRST + 9) == 1_800_000_000
+    assert first_arrival(snapshot, QUEUE, FIRST + 4, FIRST + 8) is None
+    assert first_arrival(snapshot, QUEUE, 0, FIRST) == 1_700_000_000
+    assert first_arrival(snapshot, QUEUE, 0, FIRST - 1) is None
