@@ -32,3 +32,10 @@ def test_the_command_line_imports_the_command_that_is_run() -> None:
 def test_a_worker_of_spark_that_plans_imports_no_pandas() -> None:
     pytest.importorskip("pyspark")
     assert "pandas" not in loaded("import openmsmq.spark.source")
+
+
+@pytest.mark.parametrize("command", ["demo", "pipelines.group"])
+def test_commands_that_need_an_extra_show_their_help_without_it(command: str) -> None:
+    """A package without extras has neither Spark nor Arrow: the command says so when it is run."""
+    missing = "import sys\nfor name in ('pyarrow', 'pyspark'): sys.modules[name] = None\n"
+    assert f"openmsmq.cli.{command}" in loaded(f"{missing}import openmsmq.cli.{command}")

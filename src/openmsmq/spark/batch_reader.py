@@ -17,16 +17,14 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from openmsmq import Manager, Queue
 from openmsmq.app_protocol.payloads import COUNT_MAX
-from openmsmq.errors import MessageNotFound
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.fleet import at_once
 from openmsmq.spark.options import Options
-from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.spark.service import bands, connect, open_queue, queue_names
 from openmsmq.spark.tasks import Range, Span, Task, one_ahead, packed, size_of_tasks
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
-from openmsmq.types.read import Seek
 
 _ALL: Final = (0, (8 << ARRIVAL_BITS) - 1)
 
@@ -113,21 +111,6 @@ def contents(manager: Manager, name: str) -> Contents:
     found = Contents(queue.name, count, tuple(bands(queue)))
     queue.close()
     return found
-
-
-def bands(queue: Queue) -> Iterable[Span]:
-    """The first and the last lookup identifier of each priority that has messages."""
-    after = 0
-    while found := queue.peek_many(1, timeout=0, after=after):
-        first = found[0].lookup_id
-        end = ((first >> ARRIVAL_BITS) + 1) << ARRIVAL_BITS
-        try:
-            last = queue.peek_by_lookup_id(end, Seek.AHEAD).lookup_id
-        except MessageNotFound:  # another reader has taken it meanwhile
-            return
-        if last >= first:
-            yield first, last
-        after = end - 1
 
 
 def slices_of(queue: Contents, most: int) -> Iterator[Range]:

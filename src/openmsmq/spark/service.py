@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -12,6 +12,7 @@ from openmsmq import Manager, Queue
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
+    MessageNotFound,
     QueueNotFound,
     ServiceNotAvailable,
     TokenRefused,
@@ -19,7 +20,9 @@ from openmsmq.errors import (
 from openmsmq.spark.columns import nearest
 from openmsmq.spark.options import Options
 from openmsmq.types.access import Access
+from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.queues import QueueKind
+from openmsmq.types.read import Seek
 
 _PAUSE: Final = 0.25
 _WILD: Final = frozenset("*?")
@@ -94,3 +97,18 @@ def full(name: str) -> str:
     if "\\" not in name:
         return rf".\private$\{name}"
     return name if name.startswith(".\\") else rf".\{name}"
+
+
+def bands(queue: Queue) -> Iterable[tuple[int, int]]:
+    """The first and the last lookup identifier of each priority that has messages."""
+    after = 0
+    while found := queue.peek_many(1, timeout=0, after=after):
+        first = found[0].lookup_id
+        end = ((first >> ARRIVAL_BITS) + 1) << ARRIVAL_BITS
+        try:
+            last = queue.peek_by_lookup_id(end, Seek.AHEAD).lookup_id
+        except MessageNotFound:  # another reader has taken it meanwhile
+            return
+        if last >= first:
+            yield first, last
+        after = end - 1

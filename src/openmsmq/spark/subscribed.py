@@ -17,7 +17,6 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     SubscriptionTaken,
 )
-from openmsmq.spark.batch_reader import bands
 from openmsmq.spark.fleet import AT_ONCE, Fleet, at_once
 from openmsmq.spark.offsets import (
     POSITIONS,
@@ -31,6 +30,7 @@ from openmsmq.spark.offsets import (
     refusal,
 )
 from openmsmq.spark.options import LATEST, Options
+from openmsmq.spark.service import bands
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.subscriptions import SubscriptionInfo
 

@@ -9,8 +9,9 @@ from pyspark.sql.datasource import InputPartition
 
 from openmsmq import Manager, Message, Queue
 from openmsmq.errors import MessageNotFound, QueueNotFound
-from openmsmq.spark.batch_reader import BatchReader, Contents, bands, blocks, slices_of
+from openmsmq.spark.batch_reader import BatchReader, Contents, blocks, slices_of
 from openmsmq.spark.options import BATCH, parse
+from openmsmq.spark.service import bands
 from openmsmq.spark.tasks import Task
 from openmsmq.types.lookup import ARRIVAL_BITS
 
