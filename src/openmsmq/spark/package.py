@@ -16,9 +16,9 @@ import openmsmq
 
 PARTS: Final = frozenset(
     {
-        "aio", "app_protocol", "bodies", "client", "errors", "limits", "names", "net", "packet",
-        "pipelines", "process", "properties", "routing", "security", "spark", "toml", "types",
-        "wire",
+        "aio", "app_protocol", "bodies", "client", "errors", "interfaces", "limits", "names", "net",
+        "packet", "pipelines", "process", "properties", "routing", "rpc", "security", "soap",
+        "spark", "toml", "types", "wire",
     }
 )  # fmt: skip
 "What the archive has of the package, whole."

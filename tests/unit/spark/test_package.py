@@ -22,7 +22,7 @@ def test_the_archive_has_the_client_and_no_server(tmp_path: Path) -> None:
 
 
 def test_all_that_a_worker_runs_can_be_imported_from_the_archive_alone(tmp_path: Path) -> None:
-    """The modules of the server are not there, and none of them is needed."""
+    """The modules of the engine are not there, and none of them is needed."""
     write_package(tmp_path / "a.zip")
     program = (
         "import importlib, pkgutil, sys; sys.path.insert(0, sys.argv[1])\n"
@@ -31,6 +31,7 @@ def test_all_that_a_worker_runs_can_be_imported_from_the_archive_alone(tmp_path:
         "    found = importlib.import_module(f'openmsmq.{package}')\n"
         "    for one in pkgutil.walk_packages(found.__path__, f'{found.__name__}.'):\n"
         "        importlib.import_module(one.name)\n"
+        "import openmsmq.client.remote_read._sync.backend\n"
         "for name in openmsmq.__all__:\n"
         "    getattr(openmsmq, name)\n"
         "print(openmsmq.__file__)\n"
