@@ -37,7 +37,7 @@ class Started:
         self.config, self.reload = config, reload
         return self
 
-    def make_listeners(self, config: Config, descriptors: int) -> Config:
+    def make_listeners(self, config: Config, descriptors: int, pages: object = None) -> Config:
         self.descriptors = descriptors
         return config
 
