@@ -28,6 +28,7 @@ EXAMPLES = [
         "data",
         "name",
         "aliases",
+        "console_hosts",
         "peers",
         "ready_file",
         "app_socket",
