@@ -22,6 +22,7 @@ import openmsmq
 from openmsmq.access.users import ANONYMOUS, Users
 from openmsmq.capture.recorder import Recorder
 from openmsmq.interfaces.management.stubs import MANAGEMENT as QMMGMT
+from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
@@ -43,6 +44,8 @@ impacket_uuid = pytest.importorskip("impacket.uuid")
 mgmt = pytest.importorskip("impacket.dcerpc.v5.mgmt")
 
 SYSTEM_PYTHON = "/usr/bin/python3"
+OFFERED = (REMOTE_READ, COORDINATOR, QMMGMT, QM2QM, QMCOMM, MANAGEMENT)
+"The interfaces of the service, in their order."
 TSHARK = shutil.which("tshark")
 USER, PASSWORD = "alice", "secret"
 LEVELS = {"none": 1, "connect": 2, "integrity": 5, "privacy": 6}
@@ -210,7 +213,7 @@ def test_samba_calls_every_operation(shop: ManagerProcess, level: str) -> None:
     assert process.stdout
     with process:
         known = process.stdout.readline().split()
-        assert known == [str(one.uuid) for one in (REMOTE_READ, COORDINATOR, QMMGMT, MANAGEMENT)]
+        assert known == [str(one.uuid) for one in OFFERED]
 
         def call(opnum: int, stub: bytes) -> bytes:
             assert process.stdin
@@ -260,7 +263,7 @@ def test_rpcdump_lists_the_endpoints(shop: ManagerProcess) -> None:
 def test_the_server_is_asked_about_itself(shop: ManagerProcess) -> None:
     client = impacket_client(shop.ready["rpc"][1], "none", mgmt.MSRPC_UUID_MGMT)
     vector = mgmt.hinq_if_ids(client)["if_id_vector"]
-    assert vector["count"] == 4
+    assert vector["count"] == len(OFFERED)
     assert mgmt.his_server_listening(client)["status"] == 0
     assert mgmt.hinq_stats(client)["count"] == 0
     with pytest.raises(rpcrt.DCERPCException) as refused:

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from openmsmq.interfaces.limits import PROPERTIES_MAX
 from openmsmq.interfaces.management.stubs import ActionArguments, GetInfo
+from openmsmq.interfaces.qm2qm import stubs
+from openmsmq.interfaces.qm2qm.transfer_buffer import FIELDS, declared, placed
 from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
 from openmsmq.rpc.ndr.kinds import (
     ByteArray,
-    FixedBytes,
     HandleKind,
     Integer,
     IntegerArray,
@@ -17,34 +18,22 @@ from openmsmq.rpc.ndr.kinds import (
     NdrKind,
     Pointer,
     Union,
-    Uuid,
 )
 from openmsmq.rpc.ndr.structure import ContextHandle, Structure, nested, structure
 from openmsmq.wire.fixed import U32, Bytes16, Guid
 from tests.strategies.rpc_neighbours import (
     MOST,
-    CancelRead,
     Count,
     Handle,
     HandleNumber,
     HandleResult,
     Identifiers,
     Number32,
-    OpenRemote,
-    QueueFormatPointer,
-    StartRead,
-    StartRead2,
-    StartRead2Result,
-    StartReadByLookup,
-    StartReadResult,
     Text,
     TextPointer,
-    TwoNumbers,
     Variant,
     Variants,
     VariantsResult,
-    Version,
-    declared,
 )
 
 # qmcomm
@@ -66,29 +55,6 @@ class GetRemoteName(Structure):
 
     queue: U32
     name: NamePointer
-
-
-@structure
-class OpenRemoteQueue(Structure):
-    """R_QMOpenRemoteQueue."""
-
-    queue: QueueFormatPointer
-    process: U32
-    access: U32
-    share: U32
-    client: Guid
-    platform: U32
-
-
-@structure
-class OpenedRemoteQueue(Structure):
-    """What it answers."""
-
-    handle: ContextHandle
-    context: U32
-    pointer: U32
-    queue: U32
-    result: U32
 
 
 Descriptor = Annotated[bytes | None, Pointer(ByteArray(most=MOST, size_is="size"))]
@@ -264,110 +230,21 @@ class RegistryResult(Structure):
     result: U32
 
 
-# CACTransferBuffer ([MS-MQMP] 2.2.3.2, 2.2.3.3)
+# CACTransferBuffer ([MS-MQMP] 2.2.3.3)
 
-
-def placed(target: NdrKind) -> NdrKind:
-    """A pointer behind a pointer."""
-    return Pointer(nested(declared("Place", place=Pointer(target))))
-
-
-P1, P2, P4 = (Pointer(Integer(code)) for code in "BHI")
 N4 = Integer("I")
-VARYING = placed(ByteArray(most=MOST, varying=True))
-SIZED = placed(ByteArray(most=MOST))
-WIDE_SIZED = placed(IntegerArray("H", most=MOST))
 OBJECT_ID = nested(ObjectId)
-QUEUE_FORMAT = Pointer(nested(QueueFormatArgument))
-
-SendPart = declared("SendPart", admin=QUEUE_FORMAT, response=QUEUE_FORMAT)
-ReceivePart = declared(
-    "ReceivePart",
-    timeout=N4,
-    action=N4,
-    asynchronous=N4,
-    cursor=N4,
-    **{
-        field: kind
-        for name in ("response", "admin", "destination", "ordering")
-        for field, kind in (
-            (f"{name}_size", N4),
-            (f"{name}_name", WIDE_SIZED),
-            (f"{name}_needed", P4),
-        )
-    },
-)
-_TRANSFER: dict[str, NdrKind] = {
-    "transfer_type": Integer("I", 0, 2),
-    "part": Union("transfer_type", "I", {0: nested(SendPart), 1: nested(ReceivePart)}),
-    "message_class": P2,
-    "message_id": placed(OBJECT_ID),
-    "correlation_id": VARYING,
-    "sent": P4,
-    "arrived": P4,
-    "priority": P1,
-    "delivery": P1,
-    "acknowledge": P1,
-    "auditing": P1,
-    "application_tag": P4,
-    "body": VARYING,
-    "body_size": N4,
-    "body_allocated": N4,
-    "body_needed": P4,
-    "title": placed(IntegerArray("H", most=MOST, varying=True)),
-    "title_size": N4,
-    "title_needed": P4,
-    "absolute_time_to_queue": N4,
-    "relative_time_to_queue": P4,
-    "relative_time_to_live": N4,
-    "time_left_to_live": P4,
-    "trace": P1,
-    "sender_type": P4,
-    "sender": SIZED,
-    "sender_needed": P4,
-    "privacy": P4,
-    "authentication_level": N4,
-    "authenticated": P1,
-    "hash_algorithm": P4,
-    "encryption_algorithm": P4,
-    "certificate": SIZED,
-    "certificate_size": N4,
-    "certificate_needed": P4,
-    "provider": WIDE_SIZED,
-    "provider_size": N4,
-    "provider_needed": P4,
-    "provider_type": P4,
-    "is_default_provider": N4,
-    "keys": SIZED,
-    "keys_size": N4,
-    "keys_needed": P4,
-    "is_encrypted": Integer("B"),
-    "is_authenticated": Integer("B"),
-    "sender_size": Integer("H"),
-    "signature": SIZED,
-    "signature_size": N4,
-    "signature_needed": P4,
-    "source": placed(Uuid()),
-    "unit": Pointer(FixedBytes(16)),
-    "extension": VARYING,
-    "extension_size": N4,
-    "extension_needed": P4,
-    "connector_type": placed(Uuid()),
-    "body_type": P4,
-    "version": P4,
-}
 _NEWER: dict[str, NdrKind] = {
-    "is_first": P1,
-    "is_last": P1,
+    "is_first": Pointer(Integer("B")),
+    "is_last": Pointer(Integer("B")),
     "transaction": placed(OBJECT_ID),
 }
-TransferBuffer1 = declared("TransferBuffer1", **_TRANSFER)
-TransferBuffer2 = declared("TransferBuffer2", **_TRANSFER, **_NEWER)
-OLD, NEW = nested(TransferBuffer1), nested(TransferBuffer2)
+TransferBuffer2 = declared("TransferBuffer2", **FIELDS, **_NEWER)
+NEW = nested(TransferBuffer2)
 HANDLE, MESSAGE_ID = HandleKind(), Pointer(OBJECT_ID)
 
 STUBS: dict[tuple[str, str], type[Structure]] = {
-    ("R_QMCreateRemoteCursor", "request"): declared("CreateCursor", buffer=OLD, queue=N4),
+    ("R_QMCreateRemoteCursor", "request"): stubs.CreateRemoteCursor,
     ("rpc_ACSendMessageEx", "request"): declared(
         "SendMessage", handle=HANDLE, buffer=NEW, message_id=MESSAGE_ID
     ),
@@ -391,30 +268,30 @@ STUBS: dict[tuple[str, str], type[Structure]] = {
     ("R_QMMgmtGetInfo", "response"): VariantsResult,
     ("R_QMMgmtAction", "request"): ActionArguments,
     ("R_QMMgmtAction", "response"): Number32,
-    ("RemoteQMGetQMQMServerPort", "request"): Number32,
-    ("RemoteQMGetQMQMServerPort", "response"): Number32,
-    ("RemoteQmGetVersion", "response"): Version,
-    ("RemoteQMOpenQueue", "request"): OpenRemote,
-    ("RemoteQMOpenQueue", "response"): HandleResult,
-    ("RemoteQMStartReceive", "request"): StartRead,
-    ("RemoteQMStartReceive", "response"): StartReadResult,
-    ("RemoteQMStartReceive2", "request"): StartRead2,
-    ("RemoteQMStartReceive2", "response"): StartRead2Result,
-    ("RemoteQMStartReceiveByLookupId", "request"): StartReadByLookup,
-    ("RemoteQMStartReceiveByLookupId", "response"): StartRead2Result,
-    ("RemoteQMEndReceive", "request"): HandleNumber,
-    ("RemoteQMEndReceive", "response"): HandleResult,
-    ("RemoteQMCancelReceive", "request"): CancelRead,
-    ("RemoteQMCloseCursor", "request"): TwoNumbers,
-    ("RemoteQMPurgeQueue", "request"): Number32,
-    ("RemoteQMCloseQueue", "request"): Handle,
-    ("RemoteQMCloseQueue", "response"): HandleResult,
+    ("RemoteQMGetQMQMServerPort", "request"): stubs.PortType,
+    ("RemoteQMGetQMQMServerPort", "response"): stubs.OneNumber,
+    ("RemoteQmGetVersion", "response"): stubs.VersionResult,
+    ("RemoteQMOpenQueue", "request"): stubs.OpenSession,
+    ("RemoteQMOpenQueue", "response"): stubs.HandleResult,
+    ("RemoteQMStartReceive", "request"): stubs.StartRead,
+    ("RemoteQMStartReceive", "response"): stubs.StartReadResult,
+    ("RemoteQMStartReceive2", "request"): stubs.StartRead2,
+    ("RemoteQMStartReceive2", "response"): stubs.StartRead2Result,
+    ("RemoteQMStartReceiveByLookupId", "request"): stubs.StartReadByLookup,
+    ("RemoteQMStartReceiveByLookupId", "response"): stubs.StartRead2Result,
+    ("RemoteQMEndReceive", "request"): stubs.EndRead,
+    ("RemoteQMEndReceive", "response"): stubs.HandleResult,
+    ("RemoteQMCancelReceive", "request"): stubs.CancelRead,
+    ("RemoteQMCloseCursor", "request"): stubs.TwoNumbers,
+    ("RemoteQMPurgeQueue", "request"): stubs.OneNumber,
+    ("RemoteQMCloseQueue", "request"): stubs.HandleArgument,
+    ("RemoteQMCloseQueue", "response"): stubs.HandleResult,
     ("R_QMGetRemoteQueueName", "request"): GetRemoteName,
-    ("R_QMOpenRemoteQueue", "request"): OpenRemoteQueue,
-    ("R_QMOpenRemoteQueue", "response"): OpenedRemoteQueue,
-    ("R_QMCloseRemoteQueueContext", "request"): Handle,
-    ("R_QMCloseRemoteQueueContext", "response"): Handle,
-    ("R_QMCreateRemoteCursor", "response"): TwoNumbers,
+    ("R_QMOpenRemoteQueue", "request"): stubs.OpenRemoteQueue,
+    ("R_QMOpenRemoteQueue", "response"): stubs.OpenedRemoteQueue,
+    ("R_QMCloseRemoteQueueContext", "request"): stubs.HandleArgument,
+    ("R_QMCloseRemoteQueueContext", "response"): stubs.HandleArgument,
+    ("R_QMCreateRemoteCursor", "response"): stubs.TwoNumbers,
     ("R_QMCreateObjectInternal", "request"): CreateObject,
     ("R_QMCreateObjectInternal", "response"): Number32,
     ("R_QMSetObjectSecurityInternal", "request"): SetSecurity,
@@ -445,7 +322,7 @@ STUBS: dict[tuple[str, str], type[Structure]] = {
     ("rpc_ACPurgeQueue", "request"): Handle,
     ("R_QMQueryQMRegistryInternal", "request"): Number32,
     ("R_QMQueryQMRegistryInternal", "response"): RegistryResult,
-    ("R_QMGetRTQMServerPort", "request"): Number32,
-    ("R_QMGetRTQMServerPort", "response"): Number32,
+    ("R_QMGetRTQMServerPort", "request"): stubs.OneNumber,
+    ("R_QMGetRTQMServerPort", "response"): stubs.OneNumber,
 }
 "The structure of each stub."

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.strategies.rpc_neighbours import StartReadResult
 from tests.strategies.rpc_qmcomm import STUBS
 
 from openmsmq.errors import Malformed
 from openmsmq.interfaces.management.stubs import GetInfo, GetInfoResults
+from openmsmq.interfaces.qm2qm.stubs import StartReadResult
 from openmsmq.interfaces.variants import NULL
 from openmsmq.rpc.ndr.kinds import NdrKind
 from openmsmq.rpc.ndr.structure import Structure

@@ -63,3 +63,7 @@ a fault for bad data.
 """
 ACTION_MAX: Final = 64
 "Characters of an action word with its null. At the limit: the call gets a fault for bad data."
+READ_SIZE_MAX: Final = 0x0042_0000
+"""Bytes of a message in older remote read ([MS-MQQP] 2.2.2.1). At the limit: the call gets a fault
+for bad data.
+"""

@@ -22,6 +22,8 @@ from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX, TRANSACTION_IDL
 from openmsmq.interfaces.listener import RpcListener, user_name
 from openmsmq.interfaces.management.server import ManagementServer
 from openmsmq.interfaces.management.stubs import MANAGEMENT
+from openmsmq.interfaces.qm2qm.server import OldReadServer
+from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM
 from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY, RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
 from openmsmq.names.parts import fold
@@ -37,7 +39,12 @@ from openmsmq.types.caller import Caller
 
 READ, ALTERNATE, MAPPER = "rpc", "rpc_alternate", "endpoint_mapper"
 "Names of the listeners."
-OFFERED: Final = {REMOTE_READ: "RemoteRead", MANAGEMENT: "Management"}
+OFFERED: Final = {
+    REMOTE_READ: "RemoteRead",
+    MANAGEMENT: "Management",
+    QM2QM: "QM2QM",
+    QMCOMM: "QMComm",
+}
 "Interfaces that the endpoint mapper knows."
 USERS_CHECK_S: Final = 1.0
 "Seconds between looks at the file of the users."
@@ -104,6 +111,11 @@ class RpcService:
         self.management = ManagementServer(
             local, driver, caller_of=self._caller_of, policy=settings.policy
         )
+        self.old_reading = OldReadServer(
+            self.reading, driver, now=_loop_time, random_bytes=os.urandom
+        )
+        self._old_deadlines = Deadlines(self.old_reading)
+        self.old_reading.on_deadline = self._old_deadlines.changed
         self._deadlines = Deadlines(self.reading.reads)
         self.reading.reads.on_deadline = self._deadlines.changed
         self._mapper = EndpointMapper(())
@@ -111,6 +123,8 @@ class RpcService:
             self.reading.interface,
             self.reading.transactions.interface,
             self.management.interface,
+            self.old_reading.interface,
+            self.old_reading.opening,
         )
         self._mapper_server = self._make_server(self._mapper.interface)
         self._known: dict[str, User] = {}
@@ -161,6 +175,7 @@ class RpcService:
             self.connected.remove(listener)
         if not self.connected:
             self._deadlines.stop()
+            self._old_deadlines.stop()
             if self._check is not None:
                 self._check.cancel()
 

@@ -84,6 +84,8 @@ class ClientConnection:
         self._is_ready = False
         self._is_closed = False
         self.failure = ""
+        self.is_refused = False
+        "The server does not have the interface."
         "Why it is closed."
         self._multiplexes = False
         self._fragment_size = FRAGMENT_SIZE_LEAST
@@ -245,6 +247,7 @@ class ClientConnection:
         answer = BindAck.read(pdu)
         if not answer.results or answer.results[0].result != ContextAnswer.ACCEPTANCE:
             reason = answer.results[0].reason if answer.results else "none"
+            self.is_refused = True
             self._fail(f"the server does not accept interface {self._interface}: reason {reason}")
             return
         if pdu.kind == PduType.BIND_ACK:

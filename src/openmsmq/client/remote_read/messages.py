@@ -146,13 +146,17 @@ def map_arguments(interface: SyntaxId) -> MapArguments:
     return MapArguments(None, query(interface).encode(), NULL_HANDLE, TOWERS_MAX)
 
 
+class NoSuchInterface(ServiceNotAvailable):
+    """A manager that answers, but not to this kind of call."""
+
+
 def mapped_port(results: MapResults, host: str) -> int:
     """The port of an interface, by the endpoint mapper of its computer ([MS-RPCE] 3.1.3.5.3)."""
     for data in results.towers.items:
         with suppress(Malformed):
             if port := Tower.decode(data or b"").port:
                 return port
-    raise ServiceNotAvailable(f"{host}: its endpoint mapper does not know the interface over TCP")
+    raise NoSuchInterface(f"{host}: its endpoint mapper does not know the interface over TCP")
 
 
 def check_result(result: int, words: str = "") -> None:

@@ -13,6 +13,8 @@ from math import inf
 from sortedcontainers import SortedDict
 
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.handle import QueueHandle
+from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
@@ -37,6 +39,7 @@ from openmsmq.interfaces.remote_read.results import (
     require_receive,
 )
 from openmsmq.rpc.interface import RpcCall
+from openmsmq.types.read import Seek
 
 
 class RemoteReads:
@@ -124,7 +127,10 @@ class RemoteReads:
             return
 
         def make() -> Future[list[Entry]]:
-            request.read = _begin(context, asked, action)
+            cursor = context.cursors.get(asked.cursor)
+            wait, lookup_id = asked.timeout_ms != 0, asked.lookup_id
+            handle, seek = context.handle, action.seek
+            request.read = begin_read(handle, action, seek, lookup_id, cursor, wait=wait)
             return request.read
 
         def answered(read: Future[list[Entry]]) -> None:
@@ -209,16 +215,21 @@ def _checked(asked: stubs.StartReceive, context: QueueContext) -> ReadAction:
     return action
 
 
-def _begin(
-    context: QueueContext, asked: stubs.StartReceive, action: ReadAction
+def begin_read(
+    handle: QueueHandle,
+    action: ReadAction,
+    seek: Seek | None,
+    lookup_id: int,
+    cursor: QueueCursor | None,
+    *,
+    wait: bool,
 ) -> Future[list[Entry]]:
-    handle, wait = context.handle, asked.timeout_ms != 0
-    if action.seek is not None:
+    """Begin a read; what is received is held ([MS-MQRR] 3.1.4.7, [MS-MQQP] 3.1.4.1)."""
+    if seek is not None:
         if action.is_receive:
-            return handle.receive_at(asked.lookup_id, action.seek, hold=True)
-        return handle.peek_at(asked.lookup_id, action.seek)
-    if asked.cursor:
-        cursor = context.cursors[asked.cursor]
+            return handle.receive_at(lookup_id, seek, hold=True)
+        return handle.peek_at(lookup_id, seek)
+    if cursor is not None:
         if action.is_receive:
             return handle.receive_cursor(cursor, wait=wait, hold=True)
         following = action is ReadAction.PEEK_NEXT

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from openmsmq.engine.authorization import authorize, is_allowed
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     AccessDenied,
@@ -211,19 +212,26 @@ class RemoteReadServer:
         call.respond(stubs.MoveContext(context.move_context, handle))
 
     def _open(self, call: RpcCall, asked: stubs.OpenArguments, mode: Mode) -> QueueContext:
-        name = _name_of(asked)
+        workgroup = bool(asked.workgroup)
+        handle, least = self.open_handle(call.client, _name_of(asked), mode, workgroup=workgroup)
+        principal = call.client.principal
+        subqueue = split_queue(handle.queue.name).subqueue
+        return QueueContext(handle, call.association, principal, least, self._close, subqueue)
+
+    def open_handle(
+        self, client: RpcClient, name: FormatName, mode: Mode, *, workgroup: bool = False
+    ) -> tuple[QueueHandle, int]:
+        """Open a queue for a client, and the level that its calls need ([MS-MQRR] 3.1.4.2)."""
         local = self._driver.call(lambda: self._manager.resolver.local(name))
-        least = self._least_level(call.client, local, workgroup=bool(asked.workgroup))
-        if call.client.level < least:
+        least = self._least_level(client, local, workgroup=workgroup)
+        if client.level < least:
             raise RpcFault(RpcStatus.ACCESS_DENIED)
-        caller = self._caller_of(call.client)
+        caller = self._caller_of(client)
         if local is None:
             raise QueueNotFound(f"{name}: not a queue of this manager")
         authorize(caller, "read", shown(local))
         handle = self._driver.call(lambda: self._manager.open_queue(str(name), mode, caller))
-        principal = call.client.principal
-        subqueue = split_queue(handle.queue.name).subqueue
-        return QueueContext(handle, call.association, principal, least, self._close, subqueue)
+        return handle, least
 
     def _least_level(self, client: RpcClient, local: str | None, *, workgroup: bool) -> int:
         """The level that a queue has to be opened with ([MS-MQRR] 3.1.4.2, note 19)."""

@@ -16,6 +16,7 @@ from openmsmq.access.users import Users
 from openmsmq.clock import SystemClock
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
 from openmsmq.interfaces.service import ALTERNATE, MAPPER, READ, RpcService, RpcSettings
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.store.memory import MemoryStore
@@ -29,8 +30,12 @@ LOGIN: dict[str, Any] = {"user": "alice", "password": "secret", "computer": "HOS
 class RemoteManager:
     """Queues, users and the port; everything here may be called from any thread."""
 
-    def __init__(self, directory: Path, *, is_mapped: bool = False) -> None:
-        """`is_mapped`: it has two ports, and an endpoint mapper that names the first."""
+    def __init__(self, directory: Path, *, is_mapped: bool = False, is_old: bool = False) -> None:
+        """`is_mapped`: it has two ports, and an endpoint mapper that names the first.
+
+        `is_old`: it has older remote read only.
+        """
+        self._is_old = is_old
         self.users = Users(directory)
         self.users.add("alice", "secret", "read")
         self.loop = asyncio.new_event_loop()
@@ -53,6 +58,10 @@ class RemoteManager:
         )
         listeners = self.service.listeners()
         ports = {name: (await one.start())[1] for name, one in listeners.items()}
+        if self._is_old:
+            del self.service.server.interfaces[REMOTE_READ.uuid]
+            known = self.service._mapper.registrations
+            known[:] = [one for one in known if one.interface != REMOTE_READ]
         self.port = ports[READ]
         self.alternate_port, self.mapper_port = ports.get(ALTERNATE), ports.get(MAPPER)
         self._started.set()
@@ -128,9 +137,11 @@ class RemoteManager:
 
 
 @contextmanager
-def remote_manager(directory: Path, *, is_mapped: bool = False) -> Iterator[RemoteManager]:
+def remote_manager(
+    directory: Path, *, is_mapped: bool = False, is_old: bool = False
+) -> Iterator[RemoteManager]:
     """A manager that takes remote calls of alice."""
-    made = RemoteManager(directory, is_mapped=is_mapped)
+    made = RemoteManager(directory, is_mapped=is_mapped, is_old=is_old)
     try:
         yield made
     finally:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from openmsmq.client.remote_read._async.tcp_socket import TcpSocket
 from openmsmq.client.remote_read.messages import (
+    NoSuchInterface,
     WireBuffer,
     error_of,
     map_arguments,
@@ -51,7 +52,8 @@ class RpcLink:
         while not self.machine.is_ready:
             await self._exchange(limit)
             if self.machine.is_closed:
-                raise ServiceNotAvailable(self.machine.failure)
+                kind = NoSuchInterface if self.machine.is_refused else ServiceNotAvailable
+                raise kind(self.machine.failure)
 
     async def call(self, opnum: int, stub: bytes, timeout: float | None) -> bytes:
         """Make a call; the stub of its results."""
@@ -165,9 +167,8 @@ class RpcAssociation:
             return await self._make(syntax)
 
     async def _make(self, syntax: SyntaxId) -> RpcLink:
-        if not self._port:
-            self._port = await self._find_port()
-        link = await self._connect(self._port, syntax, self._place.channel(), self._group)
+        port = await self._port_of(syntax)
+        link = await self._connect(port, syntax, self._place.channel(), self._group)
         try:
             self._check_open()
         except InvalidHandle:  # it was closed meanwhile, and would not be closed again
@@ -180,6 +181,12 @@ class RpcAssociation:
     def _check_open(self) -> None:
         if self._is_closed:
             raise InvalidHandle("the queue manager is closed")
+
+    async def _port_of(self, syntax: SyntaxId) -> int:
+        """Where an interface is called; the others are where the first one is."""
+        if not self._port:
+            self._port = await self._find_port(self._interface)
+        return self._port
 
     async def _connect(
         self, port: int, syntax: SyntaxId, channel: SecureChannel, group: int = 0
@@ -198,20 +205,20 @@ class RpcAssociation:
             raise
         return link
 
-    async def _find_port(self) -> int:
+    async def _find_port(self, interface: SyntaxId) -> int:
         """Ask the endpoint mapper, then R_GetServerPort there ([MS-MQRR] 3.1.4.1, 3.2.4.1).
 
         Other interfaces have no such operation ([MS-MQMR] 2.1).
         """
         place = self._place
-        asked = map_arguments(self._interface)
+        asked = map_arguments(interface)
         link = await self._connect(place.mapper_port, ENDPOINT_MAPPER, SecureChannel())
         try:
             stub = await link.call(MapperOpnum.MAP, asked.encode(), place.timeout)
         finally:
             link.close()
         port = mapped_port(MapResults.decode(stub), place.host)
-        if self._interface != REMOTE_READ:
+        if interface != REMOTE_READ:
             return port
         link = await self._connect(port, REMOTE_READ, place.channel())
         try:

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
+from typing import Final
 from uuid import uuid4
 
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.remote_read._sync.association import RpcAssociation, RpcLink
+from openmsmq.client.remote_read._sync.old_association import OldAssociation
 from openmsmq.client.remote_read._sync.unsupported import UnsupportedCalls
 from openmsmq.client.remote_read.messages import (
+    NoSuchInterface,
     action_of,
     check_result,
     received_message,
@@ -43,6 +47,7 @@ from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.names.base import FormatName
 from openmsmq.properties.message import MessageClass
 from openmsmq.rpc.ndr.structure import NULL_HANDLE
+from openmsmq.runtime.logs import log_event
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.queues import QueueInfo
@@ -54,6 +59,7 @@ VERSION = (6, 1, 0x1DB1)
 "What the client says it is ([MS-MQRR] 3.1.4.2, notes 16 to 18)."
 
 
+_log: Final = logging.getLogger(__name__)
 AHEAD = 16
 "Messages that a stream holds at most, since each takes a call before the first is delivered."
 
@@ -99,6 +105,7 @@ class RpcBackend(UnsupportedCalls):
         self, place: RemotePlace, *, connections_max: int = CLIENT_CONNECTIONS_MAX
     ) -> None:
         self._place = place
+        self._connections_max = connections_max
         self._calls = RpcAssociation(place, connections_max)
         self._client_id = uuid4()
         "Unique to the client ([MS-MQRR] 3.1.4.2)."
@@ -116,8 +123,17 @@ class RpcBackend(UnsupportedCalls):
         return ManagerState.READY
 
     def connect(self) -> None:
-        """Log on; a refused login shows with the first call ([MS-RPCE] 3.3.1.5.2.1)."""
-        self._calls.connect()
+        """Log on; a refused login shows with the first call ([MS-RPCE] 3.3.1.5.2.1).
+
+        A manager without RemoteRead is read the older way ([MS-MQRR] 3.2.4.1).
+        """
+        try:
+            self._calls.connect()
+        except NoSuchInterface:
+            self._calls.close()
+            self._calls = OldAssociation(self._place, self._connections_max)
+            self._calls.connect()
+            log_event(_log, "older remote read", manager=self.name, reason="no RemoteRead there")
 
     def close(self) -> None:
         self._calls.close()
