@@ -13,6 +13,7 @@ export function OutgoingScreen() {
   const name = manager.value, base = `${managerPath(name)}/outgoing`;
   const [rows, again] = useData(() => api<Outgoing[]>(base), [name], 2);
   const [peers] = useData(() => may("admin") ? api<Row[]>(`${managerPath(name)}/peers`) : Promise.resolve([]), [name], 5);
+  const [groups] = useData(() => may("admin") ? api<Row[]>(`${managerPath(name)}/multicast`) : Promise.resolve([]), [name], 5);
   const act = (queue: string, what: string) => api(`${base}/${encodeURIComponent(queue)}/${what}`, "POST").then(() => { say(`${what}: ${queue}`); again(); }, failed);
   return <><Head title={`Outgoing messages of ${name}`} />
     {rows && !rows.length && <Empty>No messages wait for other managers.</Empty>}
@@ -21,7 +22,8 @@ export function OutgoingScreen() {
         <td class="wrap">{one.failures ? `${one.failures} failed: ${plain(one.last_error)}` : plain(one.last_error)}</td><td>{clock(one.next_retry)}</td>
         <td class="acts">{may("operate") && <>{one.state === "on hold" ? <button onClick={() => act(one.name, "resume")}>Resume</button> : <button onClick={() => act(one.name, "pause")}>Pause</button>}<button onClick={() => act(one.name, "retry")}>Retry now</button></>}</td></tr>)}</tbody></table></div>}
     <h2>Sessions with other managers</h2>
-    {!peers?.length ? <Empty>{may("admin") ? "No other manager is known." : "Sessions are for administrators to see."}</Empty> : <Rows rows={peers} />}</>;
+    {!peers?.length ? <Empty>{may("admin") ? "No other manager is known." : "Sessions are for administrators to see."}</Empty> : <Rows rows={peers} />}
+    {!!groups?.length && <><h2>Multicast</h2>{groups.some((one) => one.lost) && <p class="bad">✕ Packets were lost for good: messages are missing.</p>}<Rows rows={groups} /></>}</>;
 }
 
 export function Rows(props: { rows: Row[] }) {

@@ -95,6 +95,11 @@ async def peers(call: ApiCall) -> list[dict[str, Any]]:
     return [asdict(one) for one in await (await call.manager()).peers()]
 
 
+async def multicast(call: ApiCall) -> list[dict[str, Any]]:
+    """What is sent to groups, and the sources that are heard, with losses and repairs."""
+    return [asdict(one) for one in await (await call.manager()).multicast()]
+
+
 async def transactions(call: ApiCall) -> dict[str, Any]:
     """Transactions that are prepared, and units that are not confirmed."""
     manager = await call.manager()
@@ -220,6 +225,7 @@ MANAGER_ROUTES: Final = (
     ApiRoute(
         "GET", f"{_MANAGER}/peers", "admin", "Other managers and their sessions", peers, list[Json]
     ),
+    ApiRoute("GET", f"{_MANAGER}/multicast", "admin", "Multicast sessions", multicast, list[Json]),
     ApiRoute("GET", f"{_MANAGER}/transactions", "send", "Open transactions", transactions, Json),
     ApiRoute(
         "POST",

@@ -27,6 +27,7 @@ async def test_a_manager_tells_how_it_is(desk: Desk) -> None:
     assert "configure" in [entry["act"] for entry in entries]
     assert await desk.ask("GET", f"{HERE}/audit?after={entries[-1]['number']}") == []
     assert await desk.ask("GET", f"{HERE}/peers") == []
+    assert await desk.ask("GET", f"{HERE}/multicast") == []
     assert await desk.ask("GET", f"{HERE}/subscriptions") == []
 
 
