@@ -9,7 +9,7 @@ export interface Finding { level: "problem" | "warning"; kind: string; text: str
 export interface QueueView {
   name: string; id: string; kind: string; state: string; transactional: boolean; journal: boolean; messages: number;
   bytes: number; journal_messages: number; delayed: number; oldest_age: number | null; quota: number | null; label: string;
-  restricted: boolean; multicast: string; change: number | null; created: string; modified: string; format_name: string;
+  restricted: boolean; multicast: string; change: number | null; arriving: number | null; leaving: number | null; created: string; modified: string; format_name: string;
   journal_quota: number | null; abort_limit: number; retry_delay: number; poison: string; authenticate: boolean; privacy: number;
 }
 export interface MessageView {

@@ -31,6 +31,8 @@ export function time(text: string): string {
 export const rate = (n: number | null | undefined) =>
   n === null || n === undefined ? "" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 10 ? Math.round(n) : n}/s`;
 
+export const speed = (n: number | null | undefined) => n ? rate(n).replace("+", "") : "";
+
 // Controls that could reorder or hide text are shown as what they are.
 export const plain = (text: string) =>
   text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,

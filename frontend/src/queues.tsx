@@ -1,7 +1,7 @@
 // All queues of a manager: how much is in them, how it changes, and what can be done with them.
 import { useState } from "preact/hooks";
 import { api, managerPath, pageOf, queuePath, type QueueView } from "./api";
-import { age, count, plain, rate, shortName, size } from "./format";
+import { age, count, plain, rate, shortName, size, speed } from "./format";
 import { failed, live, manager, may, say } from "./state";
 import { Dialog, Empty, Head, Link, PlanDialog, useData, type Wanted } from "./ui";
 
@@ -27,12 +27,12 @@ export function Queues() {
       <label><input type="checkbox" checked={everything} onChange={(e) => setEverything(e.currentTarget.checked)} />system, journals, subqueues</label>
       <span class="soft">{page ? `${count(page.total)} queues` : "…"}</span></div>
     {page && !page.queues.length && <Empty>No queue is like this.{may("admin") && <> <button class="plain" onClick={() => setCreating(true)}>Create one</button></>}</Empty>}
-    {!!page?.queues.length && <div class="scroll"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">Change</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th>Quota</th><th>State</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
+    {!!page?.queues.length && <div class="scroll"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th class="num">Change</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th>Quota</th><th>State</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{page.queues.filter((one) => !HIDDEN.includes(one.kind) || one.messages).map((one) => { const now = live.value[one.name]; const messages = now ? now[0] : one.messages; const old = now ? now[2] : one.oldest_age;
         const own = one.kind === "private" || one.kind === "public"; const child = one.kind === "journal" || one.kind === "subqueue";
         return <tr class={child ? "child" : ""}><td class="name"><Link to={pageOf(name, one.name)}>{plain(shortName(one.name))}</Link></td>
           <td class={"num" + (one.name.includes("DeadLetter") && messages ? " bad" : "")}><Link to={pageOf(name, one.name)}>{count(messages)}</Link></td>
-          <td class="num">{rate(now ? now[4] : one.change)}</td><td class="num">{size(now ? now[1] : one.bytes)}</td>
+          <td class="num">{speed(now ? now[5] : one.arriving)}</td><td class="num">{speed(now ? now[6] : one.leaving)}</td><td class="num">{rate(now ? now[4] : one.change)}</td><td class="num">{size(now ? now[1] : one.bytes)}</td>
           <td class={"num" + (old !== null && old >= 3600 && own ? " warn" : "")}>{age(old)}</td>
           <td class="num">{one.quota === null ? <span class="soft">–</span> : `${Math.round((100 * one.bytes) / 1024 / Math.max(1, one.quota))} % of ${size(one.quota * 1024)}`}</td>
           <td class="soft">{now ? now[3] : one.state}</td>

@@ -7,7 +7,7 @@ export const place = signal(location.pathname + location.search);
 export const notice = signal<{ text: string; bad: boolean } | null>(null);
 export const liveSince = signal<number | null>(null);
 export const total = signal<Record<string, number>>({});
-export const live = signal<Record<string, [number, number, number | null, string, number | null]>>({});
+export const live = signal<Record<string, [number, number, number | null, string, number | null, number | null, number | null]>>({});
 export const chosen = signal("");
 
 export const path = computed(() => place.value.split("?")[0] || "/");

@@ -91,6 +91,10 @@ class QueueView(Struct):
     modified: datetime
     change: float | None = None
     "By how many messages a second it grows; null if that is not known yet."
+    arriving: float | None = None
+    "Messages a second that come."
+    leaving: float | None = None
+    "Messages a second that are received."
 
 
 class QueuePage(Struct):

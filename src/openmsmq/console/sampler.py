@@ -1,8 +1,7 @@
 """Numbers over time: how much is in the queues of a manager, and how fast that changes.
 
 One sampler asks a manager once a second, however many pages are open, and sends all of them what
-has changed. It
-works only while someone looks, and less often where to ask takes long.
+has changed. It works only while someone looks, and less often where to ask takes long.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -33,12 +32,36 @@ BACKLOG: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class QueueSample:
-    """How much is in a queue, and how much that has changed since the sample before."""
+    """How much is in a queue, and how much came and went since it was made."""
 
     messages: int
     bytes: int
     oldest_age: int | None
     state: str
+    arrived: int
+    received: int
+
+
+class QueueRates(NamedTuple):
+    """Messages a second of a queue; None while that is not known."""
+
+    change: float | None = None
+    arrived: float | None = None
+    received: float | None = None
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether messages came or went."""
+        return any(self)
+
+
+class QueuePoint(NamedTuple):
+    """A queue at a time."""
+
+    at: float
+    messages: int
+    arrived: int
+    received: int
 
 
 class Sampler:
@@ -54,8 +77,10 @@ class Sampler:
         "Of the last event."
         self.totals: deque[tuple[float, dict[str, float]]] = deque(maxlen=SAMPLES)
         "Messages and rates of the whole manager."
-        self.queues: dict[str, deque[tuple[float, int]]] = {}
-        "Messages of queues over time."
+        self.queues: dict[str, deque[QueuePoint]] = {}
+        "Queues over time."
+        self._moving: set[str] = set()
+        "Queues whose rates were not 0 in the last event: pages are to see when they are."
         self.listeners: set[asyncio.Queue[bytes]] = set()
         self.error = ""
 
@@ -101,7 +126,11 @@ class Sampler:
         with suppress(MQError):  # a login for some queues only sees no counts of the manager
             counts = await manager.statistics()
         new = {info.name: sample_of(info) for info in infos}
-        changed = {name: one for name, one in new.items() if self._last.get(name) != one}
+        changed = {
+            name: one
+            for name, one in new.items()
+            if self._last.get(name) != one or name in self._moving
+        }
         gone = [name for name in self._last if name not in new]
         rates = self._rates(counts, now)
         wall = time.time()
@@ -129,25 +158,30 @@ class Sampler:
             if name not in self.queues and len(self.queues) < SERIES_MAX:
                 self.queues[name] = deque(maxlen=SAMPLES)
             if name in self.queues:
-                self.queues[name].append((wall, one.messages))
+                point = QueuePoint(wall, one.messages, one.arrived, one.received)
+                self.queues[name].append(point)
+        self._moving = {name for name in self.queues if self.rates_of(name).is_moving}
 
-    def change_of(self, name: str, seconds: float = 10.0) -> float | None:
-        """By how many messages a second a queue grows; None if that is not known."""
+    def rates_of(self, name: str, seconds: float = 10.0) -> QueueRates:
+        """How fast a queue grows, and how many messages come and go, in the last seconds."""
         series = self.queues.get(name)
         if not series or len(series) < 2:
-            return None
+            return QueueRates()
         last, start = series[-1], series[0]
         for point in reversed(series):
             start = point
-            if last[0] - point[0] >= seconds:
+            if last.at - point.at >= seconds:
                 break
-        span = last[0] - start[0]
-        return round((last[1] - start[1]) / span, 1) if span > 0 else None
+        span = last.at - start.at
+        if span <= 0:
+            return QueueRates()
+        pairs = zip(last[1:], start[1:], strict=True)
+        return QueueRates(*(round((now - then) / span, 1) for now, then in pairs))
 
     def _event(self, kind: str, queues: Mapping[str, QueueSample], **more: Any) -> bytes:
         total = self.totals[-1][1] if self.totals else {}
         rows = {
-            name: (one.messages, one.bytes, one.oldest_age, one.state, self.change_of(name))
+            name: (one.messages, one.bytes, one.oldest_age, one.state, *self.rates_of(name))
             for name, one in queues.items()
         }
         data = msgspec.json.encode(
@@ -170,4 +204,4 @@ def sample_of(info: QueueInfo) -> QueueSample:
     age = info.oldest_age
     if age is not None and age >= 60:
         age -= age % 10
-    return QueueSample(info.messages, info.bytes, age, info.state)
+    return QueueSample(info.messages, info.bytes, age, info.state, info.arrived, info.received)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from openmsmq.bodies.decode import body_format, decode_body
 from openmsmq.console.limits import PREVIEW_MAX
 from openmsmq.console.models import BodyView, MessageDetails, MessageView, QueueView
+from openmsmq.console.sampler import QueueRates
 from openmsmq.properties.message import describe_class
 from openmsmq.types.json import to_json
 from openmsmq.types.queues import QueueInfo
@@ -18,6 +19,7 @@ ROW_TEXT: Final = 160
 "Characters of a body in a list."
 _ROW_BYTES: Final = 4096
 "Bytes of a body that are looked at for a list."
+_NO_RATES: Final = QueueRates()
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -31,7 +33,7 @@ def label_shape(label: str) -> str:
     return _DIGITS.sub("#", label[:60])
 
 
-def queue_view(info: QueueInfo, change: float | None) -> QueueView:
+def queue_view(info: QueueInfo, rates: QueueRates = _NO_RATES) -> QueueView:
     """A queue."""
     return QueueView(
         name=info.name,
@@ -59,7 +61,9 @@ def queue_view(info: QueueInfo, change: float | None) -> QueueView:
         format_name=info.format_name,
         created=datetime.fromtimestamp(info.created, UTC),
         modified=datetime.fromtimestamp(info.modified, UTC),
-        change=change,
+        change=rates.change,
+        arriving=rates.arrived,
+        leaving=rates.received,
     )
 
 

@@ -24,10 +24,14 @@ async def test_changes_are_reported_to_all_and_series_are_kept(desk: Desk) -> No
         seen = await asyncio.wait_for(first.get(), 10)
     assert second.qsize() >= 2
     sampler.forget(second)
-    while sampler.change_of(r".\private$\orders") is None:
+    while not sampler.rates_of(r".\private$\orders").is_moving:
         await asyncio.wait_for(first.get(), 10)
-    assert sampler.queues[r".\private$\orders"][-1][1] == 2
-    assert sampler.change_of("nothing") is None
+    change, arriving, leaving = sampler.rates_of(r".\private$\orders")
+    assert change == arriving
+    assert (arriving or 0) > 0
+    assert leaving == 0
+    assert sampler.queues[r".\private$\orders"][-1].messages == 2
+    assert sampler.rates_of("nothing") == (None, None, None)
     await sampler.stop()
 
 

@@ -163,7 +163,7 @@ async def series(call: ApiCall) -> dict[str, Any]:
     name = call.text("queue")
     if name:
         points = list(sampler.queues.get(name, ()))[::-step][::-1]
-        return {"time": [at for at, _ in points], "messages": [count for _, count in points]}
+        return {"time": [one.at for one in points], "messages": [one.messages for one in points]}
     rows = list(sampler.totals)[::-step][::-1]
     names = sorted({name for _, row in rows for name in row})
     found: dict[str, Any] = {name: [row.get(name) for _, row in rows] for name in names}

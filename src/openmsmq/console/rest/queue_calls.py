@@ -46,7 +46,7 @@ async def list_queues(call: ApiCall) -> QueuePage:
     start = call.number("cursor", 0, 0, _OFFSETS) or 0
     page = infos[start : start + limit]
     following = str(start + limit) if start + limit < len(infos) else None
-    views = [queue_view(one, link.sampler.change_of(one.name)) for one in page]
+    views = [queue_view(one, link.sampler.rates_of(one.name)) for one in page]
     return QueuePage(views, len(infos), following)
 
 
@@ -63,15 +63,15 @@ async def create_queue(call: ApiCall) -> ApiReply:
     async with await manager.create_queue(asked.name, **given) as queue:
         call.audit("create queue", queue.name)
         info = await queue.info()
-    return ApiReply(queue_view(info, None), {"ETag": etag_of(info)}, 201)
+    return ApiReply(queue_view(info), {"ETag": etag_of(info)}, 201)
 
 
 async def show_queue(call: ApiCall) -> ApiReply:
     """A queue, and an ETag for `PATCH`."""
     async with await call.queue(Access.ALL) as queue:
         info = await queue.info()
-    change = call.link().sampler.change_of(info.name)
-    return ApiReply(queue_view(info, change), {"ETag": etag_of(info)})
+    rates = call.link().sampler.rates_of(info.name)
+    return ApiReply(queue_view(info, rates), {"ETag": etag_of(info)})
 
 
 async def change_queue(call: ApiCall) -> ApiReply:
@@ -90,7 +90,7 @@ async def change_queue(call: ApiCall) -> ApiReply:
         await queue.set(**changes)
         call.audit("change queue", queue.name, ", ".join(f"{a} = {b}" for a, b in changes.items()))
         info = await queue.info()
-    return ApiReply(queue_view(info, None), {"ETag": etag_of(info)})
+    return ApiReply(queue_view(info), {"ETag": etag_of(info)})
 
 
 async def delete_queue(call: ApiCall) -> None:
