@@ -72,7 +72,7 @@ COMMANDS: Final = {
     ),
     "console": (
         "console.command:console",
-        "Run the web console for several managers, or print a link that logs in.",
+        "Run the web console for several queue managers, until Ctrl-C stops it.",
     ),
     "decode": ("packets.decode:decode", "Explain every MSMQ packet in the input, field by field."),
     "demo": (
@@ -93,7 +93,7 @@ COMMANDS: Final = {
     ),
     "manage": (
         "management.command:manage",
-        "Look after a manager elsewhere over remote calls: figures, pause, resume, resend.",
+        "Look after a manager elsewhere, one of Windows or of OpenMSMQ, over remote calls.",
     ),
     "message": (
         "messages.group:message",
@@ -101,7 +101,7 @@ COMMANDS: Final = {
     ),
     "multicast": (
         "multicast.command:multicast",
-        "Send to a group and listen to one, without a queue manager.",
+        "Send to a group and listen to one, without a queue manager; list sessions of one.",
     ),
     "outgoing": (
         "outgoing:outgoing",
@@ -142,7 +142,10 @@ COMMANDS: Final = {
         "user:user",
         "Add, list and remove users, who log on over remote calls (NTLM) to read queues.",
     ),
-    "watch": ("console.watch:watch", "Watch the queues of a manager, live."),
+    "watch": (
+        "console.watch:watch",
+        "Watch the queues of a manager: how much is in them, and how fast that changes.",
+    ),
 }
 
 

@@ -269,4 +269,4 @@ def test_names_of_outgoing_queues_are_completed(cli: Cli) -> None:
 
 def test_commands_are_completed(cli: Cli) -> None:
     assert completions(cli, "dec") == ["decode"]
-    assert completions(cli, "re", "message") == ["receive"]
+    assert completions(cli, "re", "message") == ["receive", "redirect", "return"]

@@ -159,7 +159,7 @@ def test_management_strings_are_those_of_the_specification() -> None:
     assert list(Answer) == ["UNKNOWN", "YES", "NO"]
     assert list(QueueState) == [
         *("LOCAL CONNECTION", "INACTIVE", "WAITING", "NEED VALIDATION", "ONHOLD"),
-        *("CONNECTED", "DISCONNECTING", "DISCONNECTED"),
+        *("CONNECTED", "DISCONNECTING", "DISCONNECTED", "LOCKED"),
     ]
 
 

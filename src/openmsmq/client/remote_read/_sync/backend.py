@@ -47,7 +47,6 @@ from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.names.base import FormatName
 from openmsmq.properties.message import MessageClass
 from openmsmq.rpc.ndr.structure import NULL_HANDLE
-from openmsmq.runtime.logs import log_event
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.queues import QueueInfo
@@ -133,7 +132,7 @@ class RpcBackend(UnsupportedCalls):
             self._calls.close()
             self._calls = OldAssociation(self._place, self._connections_max)
             self._calls.connect()
-            log_event(_log, "older remote read", manager=self.name, reason="no RemoteRead there")
+            _log.info("%s has no RemoteRead: it is read by the older protocol", self.name)
 
     def close(self) -> None:
         self._calls.close()

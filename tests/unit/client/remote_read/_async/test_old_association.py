@@ -58,7 +58,7 @@ def test_a_manager_without_remote_read_is_read_the_older_way(
             assert message.arrived_time is not None
             assert elsewhere.count() == 1
             queue.close()
-    assert "older remote read" in caplog.text
+    assert "HOST has no RemoteRead" in caplog.text
     assert len(elsewhere.service.old_reading) == 0
 
 
