@@ -102,6 +102,12 @@ def test_a_connection_that_a_reader_no_longer_waits_for_is_closed() -> None:
     simulate(401, also={"readers"})
 
 
+@pytest.mark.slow
+def test_a_transaction_of_a_reader_that_is_gone_locks_nothing() -> None:
+    """Its abort fails with the disk, and is tried again."""
+    simulate(771)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("first", range(0, 10_000, 500))

@@ -21,10 +21,19 @@ USED = {
     "app_server": {"identity", "name", "resolver"}
     | {"change_queue", "create_queue", "delete_queue", "open_queue", "pause", "resume", "retry"}
     | {"audit", "audit_entries", "permissions", "set_permissions", "visible_settings"}
-    | {"abandoned", "abort", "abort_prepared", "begin", "commit", "commit_epoch"}
+    | {"abandoned", "abandon", "abort", "abort_prepared", "begin", "commit", "commit_epoch"}
     | {"commit_prepared", "is_prepared", "may_end_prepared", "prepare", "prepared_ages", "units"}
     | {"configure", "counts", "explain", "redirect", "reservations"},
-    "interfaces": {"abort", "begin", "commit", "name", "open_queue", "resolver", "takes_letters"}
+    "interfaces": {
+        "abandon",
+        "abort",
+        "begin",
+        "commit",
+        "name",
+        "open_queue",
+        "resolver",
+        "takes_letters",
+    }
     | {"audit", "bring_online", "pause", "resend", "resume", "take_offline", "tidy"}
     | {"queues", "transports"},  # what management is asked for
     "runtime": {"break_off", "finish_commit", "refuse", "retreat", "start_commit", "store"}

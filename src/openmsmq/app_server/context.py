@@ -250,8 +250,8 @@ class SessionContext:
         """Abort a transaction that its program cannot end any longer."""
         if proxy := self.proxy_of(transaction):
             proxy.abort(transaction)
-        if transaction.is_undecided and not self.driver.is_closed:
-            self.driver.begin(lambda: self.local.abort(transaction, self.caller), _ignore)
+        if not self.driver.is_closed:
+            self.driver.call(lambda: self.local.abandon(transaction, self.caller))
 
     # What is open
 
@@ -344,7 +344,3 @@ class SessionContext:
             raise TransactionSequence(f"unknown transaction {number}: begin one on this connection")
         transaction.used = self.now
         return transaction
-
-
-def _ignore(pending: Future[None]) -> None:
-    """Its program is gone."""

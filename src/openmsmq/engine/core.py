@@ -52,6 +52,7 @@ from openmsmq.engine.storage.audit import AuditLog
 from openmsmq.engine.storage.recovery import load
 from openmsmq.engine.storage.settings import write_settings
 from openmsmq.engine.storage.tables import Store, Table, Writer
+from openmsmq.engine.transactions.abandoned import AbandonedTransactions
 from openmsmq.engine.transactions.outcomes import Decisions
 from openmsmq.engine.transactions.transaction import date_prepared
 from openmsmq.errors import GenericError, MQError, StorageError, StorageFull
@@ -151,6 +152,7 @@ class Core(EngineState):
         self.poison = PoisonMessages(self, self.queues, self.dispositions, self.admission)
         self.delays = Delays(self, self.queues, self.admission)
         self.sparse_runs = SparseRuns(self, self.queues)
+        self.abandoned_transactions = AbandonedTransactions(self)
 
     def _resume(self, emptying: list[ManagedQueue]) -> None:
         """Go on with what the last process had begun."""
@@ -299,6 +301,8 @@ class Core(EngineState):
             self._write_shift()
         begins = self.delays.next <= self.timeline.exact and self.delays.release()
         begins |= self.sparse_runs.next <= self.timeline.now and self.sparse_runs.sweep()
+        abandoned = self.abandoned_transactions
+        begins |= abandoned.next <= self.timeline.now and abandoned.retry()
         if not self.expiry.is_due:
             return begins
         begins |= self._expiry_sweep.start()
@@ -320,7 +324,7 @@ class Core(EngineState):
     @property
     def next_deadline(self) -> float | None:
         """In how many seconds from the last tick something is to be done; None for never."""
-        parts = (self.delays, self.expiry, self.sparse_runs)
+        parts = (self.delays, self.expiry, self.sparse_runs, self.abandoned_transactions)
         left = [part.seconds_left for part in parts if part.seconds_left is not None]
         return min(left, default=None)
 

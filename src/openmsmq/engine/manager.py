@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -465,6 +466,11 @@ class QueueManager(Core):
     def abort(self, transaction: ManagedTransaction, caller: Caller = INTERNAL) -> Future[None]:
         """Undo all that the transaction did."""
         return self._transactions.abort(transaction, caller)
+
+    def abandon(self, transaction: ManagedTransaction, caller: Caller = INTERNAL) -> None:
+        """Abort a transaction whose owner is gone, now or as soon as the disk lets it."""
+        abort = partial(self._transactions.abort, transaction, caller)
+        self.abandoned_transactions.add(transaction, abort)
 
     def prepared_ages(self, caller: Caller = INTERNAL) -> dict[str, int]:
         """The transactions of a caller that wait for their outcome, and for how many seconds."""

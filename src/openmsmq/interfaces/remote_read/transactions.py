@@ -84,8 +84,8 @@ class RemoteTransactions:
 
         def run_down() -> None:
             del self._enlisted[key]
-            with suppress(MQError):  # it has ended, or the manager is closed
-                self._driver.call(lambda: self._manager.abort(transaction))
+            with suppress(MQError):  # the manager is closed
+                self._driver.call(lambda: self._manager.abandon(transaction))
 
         made = EnlistedTransaction(transaction, call.client.principal, run_down)
         made.handle = call.association.add(made)
@@ -104,7 +104,7 @@ class RemoteTransactions:
         idle = [key for key, one in self._enlisted.items() if one.transaction.used <= latest]
         for association, transaction_id in idle:
             transaction = self._enlisted[association, transaction_id].transaction
-            self._driver.begin(partial(self._manager.abort, transaction), _ignore)
+            self._driver.call(partial(self._manager.abandon, transaction))
             self._forget(association, transaction_id)
         return len(idle)
 
@@ -154,7 +154,3 @@ class RemoteTransactions:
         found = self._enlisted.pop((association, transaction_id), None)
         if found is not None:  # else the client went while it ended
             association.remove(found.handle)
-
-
-def _ignore(_: Future[None]) -> None:
-    """Its client does not wait for it."""
