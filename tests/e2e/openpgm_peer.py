@@ -123,7 +123,7 @@ def send(pgm: Any, opened: Any, count: int) -> None:
         while pgm.pgm_send(opened, message, c.c_size_t(len(message)), c.byref(written)) != NORMAL:
             time.sleep(0.001)
     buffer = c.create_string_buffer(2048)
-    end = time.monotonic() + 4
+    end = time.monotonic() + 30
     while time.monotonic() < end:  # its timers run only inside of its calls
         pgm.pgm_recv(opened, buffer, c.c_size_t(2048), 0, c.byref(written), None)
         time.sleep(0.005)
