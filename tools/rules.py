@@ -3,15 +3,26 @@
 A rule's functions are those whose docstrings cite its section; its tests are the functions that
 cite its number. That a test cites a number says little; `noticed` asks more: that a test fails when
 a function of the rule does nothing.
+
+    python -m tools.rules             asks about every number that was not asked about yet
+    python -m tools.rules MQQB-013    asks about some numbers, again
+
+What was noticed is written into `tests/tools/seen_rules.txt`, which `make test` draws from.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
+import re
+import sys
+import tempfile
+import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Final, Self
 
@@ -22,6 +33,7 @@ from tools.generate_docs import (
     checklist,
     cited,
     citing_tests,
+    numbers,
     reasons,
     sections_of,
 )
@@ -31,6 +43,12 @@ SLOW: Final = ("tests/e2e/", "tests/spark/", "tests/docs/", "tests/property/", "
 "Where tests take long, or say little about a single function."
 TIMEOUT: Final = 60.0
 "Seconds for the tests of a rule, which may wait for ever for what does not come."
+SEEN: Final = ROOT / "tests" / "tools" / "seen_rules.txt"
+"Numbers that a test was seen to notice."
+UNSEEN: Final = SEEN.with_name("unseen_rules.txt")
+"Numbers that no test was seen to notice, or that were not asked about yet."
+UNHURT: Final = SEEN.with_name("unhurt_rules.txt")
+"Numbers that hold if nothing is done, each with the reason."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +125,43 @@ class Witnesses:
         return None
 
 
+def listed(path: Path) -> frozenset[str]:
+    """The numbers in one of these files, without its comments."""
+    return frozenset(numbers(re.sub(r"(?m)^#.*", "", path.read_text())))
+
+
+def not_asked() -> list[Rule]:
+    """The rules that are in none of the files."""
+    known = listed(SEEN) | listed(UNSEEN) | listed(UNHURT)
+    return [rule for rule in rules() if rule.number not in known]
+
+
+def write_seen(seen: Iterable[str]) -> None:
+    """Write the numbers that were noticed, as ranges, those of each checklist for themselves."""
+    text = SEEN.read_text()
+    comment = "".join(line for line in text.splitlines(keepends=True) if line.startswith("#"))
+    parts = [comment]
+    for _, same in groupby(sorted(seen), key=lambda number: number.partition("-")[0]):
+        ranges = ", ".join(_ranges(same))
+        parts.append("\n".join(textwrap.wrap(ranges, 100, break_on_hyphens=False)) + "\n")
+    SEEN.write_text("\n".join(parts))
+
+
+def _ranges(same: Iterable[str]) -> Iterator[str]:
+    """`MQQB-012..014` of three numbers that follow each other."""
+    found: list[list[int]] = []
+    name = ""
+    for number in same:
+        name, _, digits = number.partition("-")
+        value = int(digits)
+        if found and found[-1][1] + 1 == value:
+            found[-1][1] = value
+        else:
+            found.append([value, value])
+    for first, last in found:
+        yield f"{name}-{first:03}" + (f"..{last:03}" if last > first else "")
+
+
 def _files(tests: Iterable[str]) -> set[str]:
     return {test.partition("::")[0] for test in tests}
 
@@ -158,3 +213,29 @@ def _tests() -> dict[str, tuple[str, ...]]:
             for number in given:
                 found[number].append((len(given), f"{module}::{name}"))
     return {number: tuple(test for _, test in sorted(tests)) for number, tests in found.items()}
+
+
+def main() -> int:
+    """Ask about rules and keep what was noticed; 1 if some were not."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument(
+        "number",
+        nargs="*",
+        help="such as MQQB-013; all that were not asked about yet if none is given",
+    )
+    given = parser.parse_args().number
+    asked = [rule for rule in rules() if rule.number in given] if given else not_asked()
+    for number in sorted({*given} - {rule.number for rule in asked}):
+        print(f"{number}: nothing to ask: no function cites its section, or no quick test cites it")
+    seen: dict[str, Function | None] = {}
+    with tempfile.TemporaryDirectory() as folder, Witnesses(asked, Path(folder)) as witnesses:
+        for rule in asked:
+            found = seen[rule.number] = witnesses.noticed(rule)
+            print(f"{rule.number}: {found or 'NOT NOTICED'}", flush=True)
+    noticed = {number for number, found in seen.items() if found is not None}
+    write_seen((listed(SEEN) - seen.keys()) | noticed)
+    return 0 if len(noticed) == len(seen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,8 @@
 """The tests that cite a rule notice when the function of the rule does nothing.
 
 That holds where it can be asked: the number is called done, a function or class cites its section,
-and a quick test cites the number. Some are drawn for `make test`; `make torture` asks about all.
+and a quick test cites the number. `make test` draws some of those that were noticed before, and
+`make torture` asks about all.
 """
 
 from __future__ import annotations
@@ -12,22 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tools.generate_docs import NOT_IN_USE, numbers, reasons
-from tools.rules import Rule, Witnesses, rules
+from tools.generate_docs import NOT_IN_USE, reasons
+from tools.rules import SEEN, UNHURT, UNSEEN, Rule, Witnesses, listed, rules, write_seen
 from tools.sandbox import SOURCE, find
+
+from tools import rules as tool
 
 DRAWN = 30
 BY_NUMBER = {rule.number: rule for rule in rules()}
-UNSEEN = frozenset(numbers(Path(__file__).with_name("unseen_rules.txt").read_text()))
-"No test was seen yet to notice these: to be looked at one by one."
-UNHURT = frozenset(
-    {
-        *("MQQB-071", "MQQB-294", "MQQB-310", "MQQB-373"),
-        *("DMPR-044", "DMPR-069", "DMPR-093", "DMPR-096", "DMPR-255"),
-        *("MQRR-013", "MQRR-016", "MQRR-338"),
-    }
-)
-"What holds if nothing is done: something is left alone, stays where it is, or is a constant."
 
 
 def unnoticed(asked: Sequence[Rule], folder: Path) -> list[str]:
@@ -72,20 +65,45 @@ def test_functions_near_the_tests_are_asked_first() -> None:
 @pytest.mark.timeout(1800)
 def test_rules_that_are_drawn_are_noticed(tmp_path: Path) -> None:
     """Others on every run: what fails is named, and `make torture` asks about it again."""
-    numbers = random.SystemRandom().sample(sorted(BY_NUMBER.keys() - UNHURT - UNSEEN), DRAWN)
+    numbers = random.SystemRandom().sample(sorted(BY_NUMBER.keys() & listed(SEEN)), DRAWN)
     assert unnoticed([BY_NUMBER[number] for number in numbers], tmp_path) == []
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
 def test_every_rule_is_noticed(tmp_path: Path) -> None:
-    numbers = sorted(BY_NUMBER.keys() - UNHURT - UNSEEN)
+    numbers = sorted(BY_NUMBER.keys() - listed(UNHURT) - listed(UNSEEN))
     assert unnoticed([BY_NUMBER[number] for number in numbers], tmp_path) == []
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
-def test_what_is_listed_as_unseen_is_not_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", [UNSEEN, UNHURT], ids=["unseen", "unhurt"])
+def test_what_is_listed_is_not_noticed(path: Path, tmp_path: Path) -> None:
     """What is noticed by now can be struck from the list."""
-    listed = [BY_NUMBER[number] for number in sorted(UNSEEN & BY_NUMBER.keys())]
-    assert len(unnoticed(listed, tmp_path)) == len(listed)
+    still = [BY_NUMBER[number] for number in sorted(listed(path) & BY_NUMBER.keys())]
+    assert len(unnoticed(still, tmp_path)) == len(still)
+
+
+def test_numbers_are_written_as_ranges_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "seen.txt"
+    path.write_text("# What was seen, such as MQQB-999.\n")
+    monkeypatch.setattr(tool, "SEEN", path)
+    seen = {"MQQB-001", "MQQB-002", "MQQB-003", "MQQB-010", "DMPR-004"}
+    write_seen(seen)
+    write_seen(seen)
+    assert path.read_text() == (
+        "# What was seen, such as MQQB-999.\n\nDMPR-004\n\nMQQB-001..003, MQQB-010\n"
+    )
+    assert listed(path) == seen
+
+
+def test_a_number_that_is_in_no_list_is_to_be_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "seen.txt"
+    path.write_text(", ".join(listed(SEEN) - {"MQQB-013"}))
+    monkeypatch.setattr(tool, "SEEN", path)
+    assert [rule.number for rule in tool.not_asked()] == ["MQQB-013"]

@@ -148,7 +148,10 @@ class Routes:
         return tuple(item for item in ids if item in managers and managers[item].router)
 
     def _last_leg(self, goal: RoutedManager) -> NextHops:
-        """To a destination that can be reached: by its in-routing servers, if it has any."""
+        """To a destination that can be reached: by its in-routing servers, if it has any.
+
+        All of them being away is no reason to go around them ([MS-MQBR] 3.1.5.2).
+        """
         servers = self._servers(goal.in_servers)
         if not servers or self.own in goal.in_servers:
             return NextHops(RoutingRule.DIRECT, (goal.id,))

@@ -36,7 +36,10 @@ class Signer(Protocol):
 
 
 def sign(body: bytes, extension: bytes, method: str, manager: UUID, signer: Signer) -> Signature:
-    """The signature of attachments, each of which is left out if it is empty."""
+    """The signature of body and extension, each of which is left out if it is empty.
+
+    It covers nothing else ([MS-MQDMPR] 3.1.1.12).
+    """
     attachments = ((BODY, body), (EXTENSION, extension))
     references = tuple(
         Reference(f"{prefix}{manager}", method, digest(method, attachment))
@@ -96,7 +99,7 @@ def digest_fault(
 ) -> str | None:
     """Why the digests do not fit the attachments; None if they do ([MC-MQSRM] 3.1.5.1.6.1).
 
-    An attachment that is there has to be signed.
+    An attachment that is there has to be signed; nothing else is ([MS-MQDMPR] 3.1.1.12).
     """
     if isinstance(signature, BadSignature):
         return signature.reason

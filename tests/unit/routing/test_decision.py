@@ -180,6 +180,8 @@ def test_a_destination_behind_in_routing_servers_is_never_connected_to_around_th
     enterprise = Enterprise.of("04")
     enterprise.topology = replace(enterprise.topology, bridge=True)
     assert "C3" not in ask(enterprise, "C1", "C3")[1]
+    changed(enterprise, "C3", in_servers=(enterprise.id("RS2"),))
+    assert ask(enterprise, "RS1", "C3") == (RoutingRule.IN_SERVER, ["RS2"])
 
 
 def test_a_message_for_a_foreign_system_ends_at_its_connector_server() -> None:
