@@ -74,6 +74,10 @@ COMMANDS: Final = {
         "console.command:console",
         "Run the web console for several queue managers, until Ctrl-C stops it.",
     ),
+    "context": (
+        "contexts.command:context",
+        "Give names to queue managers, with the token and the CA that they need.",
+    ),
     "decode": ("packets.decode:decode", "Explain every MSMQ packet in the input, field by field."),
     "demo": (
         "demo:demo",
@@ -159,10 +163,10 @@ COMMANDS: Final = {
 def main(**_: object) -> None:  # the commands find them in the context
     """Microsoft Message Queuing for everyone who is not on Windows.
 
-    Commands work with a service (--manager, or the one on this computer) or with a queue manager in
-    a directory (--data); both can stand before or after the command. They exit with 0 when done, 1
-    when refused, with the error's name and HRESULT on stderr, 2 for wrong usage, and 3 when nothing
-    came in time.
+    Commands work with a service (--manager or --context, else the one on this computer) or with a
+    queue manager in a directory (--data); these can stand before or after the command. They exit
+    with 0 when done, 1 when refused, with the error's name and HRESULT on stderr, 2 for wrong
+    usage, and 3 when nothing came in time.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # for terminals that do not know every character

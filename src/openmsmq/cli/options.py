@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import wraps
 from io import UnsupportedOperation
@@ -38,6 +38,7 @@ DATA_VARIABLE: Final = "OPENMSMQ_DATA"
 MANAGER_VARIABLE: Final = "OPENMSMQ_MANAGER"
 TOKEN_VARIABLE: Final = "OPENMSMQ_TOKEN"  # noqa: S105  # its name, not what is in it
 TLS_VARIABLE: Final = "OPENMSMQ_TLS_CA"
+CONTEXT_VARIABLE: Final = "OPENMSMQ_CONTEXT"
 SERVICE: Final = "127.0.0.1:1811"
 "Where a service is found unless something else is said."
 INTERRUPTED: Final = 130
@@ -113,7 +114,7 @@ def manager_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def located(
-        *values: Any, data: Any, manager: Any, token: Any, tls_ca: Any, **given: Any
+        *values: Any, data: Any, manager: Any, token: Any, tls_ca: Any, context: Any, **given: Any
     ) -> Any:
         location = locate(click.get_current_context())
         try:
@@ -159,6 +160,14 @@ def place_options(function: Function, *, from_environment: bool = False) -> Func
             TLS_VARIABLE,
             "Use TLS, and trust the certificates of this CA.",
             click.Path(exists=True, dir_okay=False, path_type=Path),
+            from_environment=from_environment,
+        ),
+        _place(
+            "--context",
+            "NAME",
+            CONTEXT_VARIABLE,
+            "The service of this name, with its token and CA (openmsmq context).",
+            str,
             from_environment=from_environment,
         ),
     )
@@ -234,15 +243,25 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 def locate(context: click.Context) -> ManagerLocation:
-    """The queue manager that was named: on the command line, else in the environment."""
+    """The queue manager that was named: on the command line, else in the environment.
+
+    Else that of the context in use, else the service on this computer.
+    """
     directory, is_data = _given(context, "data")
     address, is_manager = _given(context, "manager")
+    name, is_named = _given(context, "context")
     token, is_token = _given(context, "token")
     tls_ca, is_tls = _given(context, "tls_ca")
-    if is_data and is_manager:
+    if is_data + is_manager + is_named > 1:
         raise click.UsageError(
-            "--data names a directory, --manager a service: give one of them.", context
+            "--data names a directory, --manager a service, --context one that you gave a name:"
+            " give one of them.",
+            context,
         )
+    if is_named or (not (is_data or is_manager) and (name or not (directory or address))):
+        known = _of_context(name)
+        if known is not None:
+            return replace(known, token=token or known.token, tls_ca=tls_ca or known.tls_ca)
     if directory is not None and (is_data or address is None):
         if is_token or is_tls:
             raise click.UsageError(
@@ -250,8 +269,20 @@ def locate(context: click.Context) -> ManagerLocation:
             )
         return ManagerLocation(directory)
     address = address or SERVICE
-    _check_address(address, context)
+    check_address(address, context)
     return ManagerLocation(None, address, token or "", tls_ca)
+
+
+def _of_context(name: str | None) -> ManagerLocation | None:
+    """The service that a context names; without a name that of the one in use, if any is."""
+    from openmsmq.cli.contexts.file import contexts_file, load
+
+    contexts = load(contexts_file())
+    found = contexts.named(name) if name else contexts.in_use
+    if found is None:
+        return None
+    tls_ca = Path(found.tls_ca) if found.tls_ca else None
+    return ManagerLocation(None, found.manager, found.token, tls_ca)
 
 
 def _directory(context: click.Context) -> Path:
@@ -274,7 +305,8 @@ def _given(context: click.Context, name: str) -> tuple[Any, bool]:
     return root.params.get(name), root.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _check_address(address: str, context: click.Context) -> None:
+def check_address(address: str, context: click.Context | None = None) -> None:
+    """`click.UsageError` if that is not where a service can be."""
     from openmsmq.client.address import Address
 
     try:

@@ -15,13 +15,14 @@ import openmsmq
 from openmsmq import Message
 from openmsmq.cli.main import main
 
-VARIABLES = ("OPENMSMQ_DATA", "OPENMSMQ_MANAGER", "OPENMSMQ_TOKEN", "OPENMSMQ_TLS_CA")
+VARIABLES = tuple(f"OPENMSMQ_{name}" for name in ("DATA", "MANAGER", "TOKEN", "TLS_CA", "CONTEXT"))
 
 
 def forget_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands find no queue manager but those that are named, and no service by chance."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/nowhere")
     monkeypatch.setattr("openmsmq.cli.options.SERVICE", "unix:/nowhere/app")
 
 

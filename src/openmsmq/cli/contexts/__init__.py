@@ -1,0 +1,1 @@
+"""Names for queue managers that commands connect to: `openmsmq context`."""
