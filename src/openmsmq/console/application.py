@@ -149,30 +149,30 @@ class ConsoleApplication:
         """Who asks, and whether a cookie says so."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return await self._bearer(token.strip()), False
+            return await self._bearer(token.strip(), request.remote or ""), False
         session = self.state.sessions.find(request.cookies.get(self._cookie, ""))
-        if session is None:
+        if session is None or not self.state.is_current(session):
             raise RequestRefused(
                 401, "no one is logged in", "log in with a token or a one-time link"
             )
         return session, True
 
-    async def _bearer(self, token: str) -> BrowserSession:
+    async def _bearer(self, token: str, place: str) -> BrowserSession:
         known = self.state.bearers.get(token)
         if known is not None and self.state.is_good(token):
             return known
-        self.state.sessions.check_rate()
-        role = await self._role(token)
+        self.state.sessions.check_rate(place)
+        role = await self._role(token, place)
         login = BrowserSession("", token, who_of(token), role, 0.0, 0.0)
         self.state.remember_bearer(token, login)
         return login
 
-    async def _role(self, token: str) -> str:
+    async def _role(self, token: str, place: str) -> str:
         """What a token is for; `RequestRefused` if no manager knows it."""
         if self.state.role_of is not None:
             role = self.state.role_of(token)
             if role is None:
-                self.state.sessions.failed()
+                self.state.sessions.failed(place)
                 raise RequestRefused(401, "the token is not valid")
             return role
         reasons = []
@@ -183,7 +183,7 @@ class ConsoleApplication:
                 reasons.append(f"{name}: {error}")
             else:
                 return ""
-        self.state.sessions.failed()
+        self.state.sessions.failed(place)
         raise RequestRefused(401, "; ".join(reasons)[:500])
 
     def _check_origin(self, request: web.Request, *, by_cookie: bool) -> None:
@@ -214,7 +214,15 @@ class ConsoleApplication:
         if known is not None:
             status, body = known
             return ApiReply(msgspec.Raw(body), {"Idempotent-Replay": "true"}, status)
-        reply = await route.handler(call)
+        if place in self.state.answering:
+            raise RequestRefused(
+                409, "a request with this Idempotency-Key is being answered", "ask again later"
+            )
+        self.state.answering.add(place)
+        try:
+            reply = await route.handler(call)
+        finally:
+            self.state.answering.discard(place)
         value = reply.value if isinstance(reply, ApiReply) else reply
         status = reply.status if isinstance(reply, ApiReply) else route.status
         self.state.remember(place, status, msgspec.json.encode(value))
@@ -228,11 +236,12 @@ class ConsoleApplication:
 
     async def _log_in(self, request: web.Request) -> web.Response:
         self._check_origin(request, by_cookie=True)
-        self.state.sessions.check_rate()
+        place = request.remote or ""
+        self.state.sessions.check_rate(place)
         asked = msgspec.json.decode(await request.read(), type=Login)
         if asked.code:
             if not (self.state.settings.is_open and self.state.sessions.redeem(asked.code)):
-                self.state.sessions.failed()
+                self.state.sessions.failed(place)
                 raise RequestRefused(
                     401,
                     "the link was used or is too old",
@@ -240,11 +249,11 @@ class ConsoleApplication:
                 )
             session = self.state.sessions.begin("", "this computer", self.state.settings.link_role)
         elif asked.token:
-            role = await self._role(asked.token)
+            role = await self._role(asked.token, place)
             session = self.state.sessions.begin(asked.token, who_of(asked.token), role)
         else:
             raise RequestRefused(400, "a token or a code is needed")
-        log_event(_log, "login", who=session.who, place=request.remote or "")
+        log_event(_log, "login", who=session.who, place=place)
         response = web.json_response(body=msgspec.json.encode(self._session(session)))
         response.set_cookie(
             self._cookie,

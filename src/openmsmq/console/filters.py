@@ -194,9 +194,9 @@ def _not(test: Test) -> Test:
 
 
 def is_like(text: str, pattern: str) -> bool:
-    """Whether a text is what a pattern with `*` and `?` says; takes no longer than both are long.
+    """Whether a text is what a pattern with `*` and `?` says, in upper or lower case.
 
-    LettersView in upper and lower case are the same.
+    It takes at most as many steps as the product of both lengths.
     """
     text, pattern = text.casefold(), pattern.casefold()
     at = place = 0

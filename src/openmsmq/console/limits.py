@@ -16,8 +16,12 @@ SESSION_LIFE_S: Final = 8 * 3600
 LINK_LIFE_S: Final = 600
 "Seconds for which a one-time link is good. At the limit: `openmsmq console login` makes another."
 LOGINS_FAILED_MAX: Final = 10
-"""Logins in a minute that failed. At the limit: further ones are refused, 429, until
-the minute is over.
+"""Logins from one address that failed in a minute. At the limit: further ones from there are
+refused, 429, until the minute is over.
+"""
+LOGIN_PLACES_MAX: Final = 1000
+"""Addresses whose failed logins are counted. At the limit: the one that was silent longest is
+forgotten.
 """
 LINKS_MAX: Final = 64
 """Connections to managers, one for each manager and login. At the limit: the one that was used
@@ -44,6 +48,8 @@ PREVIEW_MAX: Final = 64 * 1024
 "Characters of a body that a page shows. At the limit: the rest is in the download."
 PLANS_MAX: Final = 100
 "Plans that are remembered. At the limit: the oldest that is not running is forgotten."
+LOGIN_PLANS_MAX: Final = 20
+"Plans of one login that are remembered. At the limit: its oldest that is not running is forgotten."
 PLAN_IDS_MAX: Final = 100_000
 "Messages in one plan. At the limit: the plan is refused, 413; a filter or two plans make less."
 PLAN_BATCH: Final = 100

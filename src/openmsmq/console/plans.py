@@ -22,6 +22,7 @@ from msgspec import UNSET
 from openmsmq.client._async.manager import Manager, Queue
 from openmsmq.console.filters import Filter, parse_filter
 from openmsmq.console.limits import (
+    LOGIN_PLANS_MAX,
     PLAN_BATCH,
     PLAN_IDS_MAX,
     PLAN_PATIENCE_S,
@@ -33,6 +34,7 @@ from openmsmq.console.models import NewPlan, PlanTarget, PlanView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.errors import MessageNotFound, MQError, ServiceNotAvailable
 from openmsmq.types.access import Access
+from openmsmq.types.ids import SentId
 from openmsmq.types.received import ReceivedMessage
 
 SHOWN_IDS: Final = 100
@@ -148,15 +150,21 @@ class Plans:
             queue._require(needed)  # before a count is shown
             steps = await _freeze(asked, queue)
         plan = Plan(secrets.token_hex(6), asked, who, token, steps, datetime.now(UTC))
-        while len(self._plans) >= PLANS_MAX:
-            old = next((one for one in self._plans.values() if one.state != RUNNING), None)
-            if old is None:
-                raise RequestRefused(
-                    429, f"{PLANS_MAX} plans are running", "wait until one is done"
-                )
-            del self._plans[old.id]
+        self._make_room(
+            [one for one in self._plans.values() if one.token == token], LOGIN_PLANS_MAX
+        )
+        self._make_room(list(self._plans.values()), PLANS_MAX)
         self._plans[plan.id] = plan
         return plan
+
+    def _make_room(self, plans: list[Plan], limit: int) -> None:
+        """Forget the oldest of some plans that are not running, if there are too many of them."""
+        if len(plans) < limit:
+            return
+        old = next((one for one in plans if one.state != RUNNING), None)
+        if old is None:
+            raise RequestRefused(429, f"{limit} plans are running", "wait until one is done")
+        del self._plans[old.id]
 
     def run(self, plan: Plan, link: ManagerLink, first: int | None) -> None:
         """Carry it out, or the first messages of it, in the background."""
@@ -204,15 +212,23 @@ async def _freeze(asked: NewPlan, queue: Queue) -> list[PlanStep]:
     chosen = None if asked.ids is UNSET else dict.fromkeys(map(int, asked.ids))
     if chosen is not None and asked.act != "return":
         return [PlanStep(asked.target, list(chosen))]
-    found = [one async for one in _matching(queue, parse_filter(asked.filter), chosen)]
+    matching = _matching(queue, parse_filter(asked.filter), chosen)
     if asked.act != "return":
-        return [PlanStep(asked.target, [one.lookup_id for one in found])]
-    found.sort(key=lambda one: (one.sent_time, one.arrival))
+        return [PlanStep(asked.target, [one.lookup_id async for one in matching])]
+    # Not the messages themselves: a hundred thousand bodies take too much memory.
+    found = [
+        (
+            one.sent_time,
+            one.arrival,
+            one.lookup_id,
+            asked.target or source_of(one),
+            one.transactional,
+        )
+        async for one in matching
+    ]
     steps: dict[tuple[str, bool], PlanStep] = {}
-    for message in found:
-        target = asked.target or source_of(message)
-        key = target, message.transactional
-        steps.setdefault(key, PlanStep(target, [])).ids.append(message.lookup_id)
+    for _, _, lookup, target, transactional in sorted(found):
+        steps.setdefault((target, transactional), PlanStep(target, [])).ids.append(lookup)
     return list(steps.values())
 
 
@@ -245,6 +261,10 @@ def source_of(message: ReceivedMessage) -> str:
     return str(message.destination_queue)
 
 
+class CopyUncertain(ServiceNotAvailable):
+    """The manager went away before it said whether it copied some messages."""
+
+
 async def _run(plan: Plan, link: ManagerLink, count: int, seconds: float) -> None:
     """Do what is left, batch by batch; a manager that is away is waited for."""
     loop = asyncio.get_running_loop()
@@ -255,6 +275,8 @@ async def _run(plan: Plan, link: ManagerLink, count: int, seconds: float) -> Non
         batch = step.ids[: min(PLAN_BATCH, count, plan.asked.rate or PLAN_BATCH)]
         try:
             await _do(plan, await link.manager(), step, batch)
+        except CopyUncertain:
+            raise
         except (ServiceNotAvailable, OSError) as error:
             plan.error = f"waiting for the manager: {error}"
             if loop.time() > patience:
@@ -262,7 +284,6 @@ async def _run(plan: Plan, link: ManagerLink, count: int, seconds: float) -> Non
             await asyncio.sleep(_PAUSE_S)
             continue
         patience, plan.error = loop.time() + seconds, ""
-        del step.ids[: len(batch)]
         if not step.ids:
             plan.steps.pop(0)
         count -= len(batch)
@@ -272,7 +293,7 @@ async def _run(plan: Plan, link: ManagerLink, count: int, seconds: float) -> Non
 
 
 async def _do(plan: Plan, manager: Manager, step: PlanStep, batch: list[int]) -> None:
-    """One batch: a commit, or a message at a time to delete."""
+    """One batch: a commit, or a message at a time to delete; what is done is left no more."""
     asked = plan.asked
     needed = Access.PEEK if asked.act == "copy" else Access.RECEIVE
     async with await manager.open_queue(asked.queue, access=needed) as queue:
@@ -283,13 +304,33 @@ async def _do(plan: Plan, manager: Manager, step: PlanStep, batch: list[int]) ->
                     plan.done += 1
                 except MessageNotFound:
                     plan.gone += 1
+                del step.ids[0]
             return
-        lifetime = None if asked.lifetime == "keep" else asked.lifetime
-        life = None if asked.lifetime == "keep" else (inf if lifetime is None else lifetime)
         async with await manager.open_queue(step.target, access=Access.SEND) as target:
-            ids = await queue.redirect(batch, target, copy=asked.act == "copy", lifetime=life)
+            ids = await _redirect(plan, step, batch, queue, target)
+    del step.ids[: len(batch)]
     plan.done += len(ids)
     plan.gone += len(batch) - len(ids)
     for lookup, new in ids.items():
         if len(plan.new_ids) < SHOWN_IDS:
             plan.new_ids[str(lookup)] = str(new)
+
+
+async def _redirect(
+    plan: Plan, step: PlanStep, batch: list[int], queue: Queue, target: Queue
+) -> dict[int, SentId]:
+    """Send messages again. To repeat this is harmless, but for copies: the old ones are there."""
+    asked = plan.asked
+    lifetime = None if asked.lifetime == "keep" else asked.lifetime
+    life = None if asked.lifetime == "keep" else (inf if lifetime is None else lifetime)
+    try:
+        return await queue.redirect(batch, target, copy=asked.act == "copy", lifetime=life)
+    except (ServiceNotAvailable, OSError) as error:
+        if asked.act != "copy":
+            raise
+        del step.ids[: len(batch)]
+        plan.failed += len(batch)
+        raise CopyUncertain(
+            f"{error}; whether {len(batch)} messages were copied is not known: look into"
+            f" {step.target} before you copy them again"
+        ) from error

@@ -20,6 +20,7 @@ from typing import Final
 
 from openmsmq.console.limits import (
     LINK_LIFE_S,
+    LOGIN_PLACES_MAX,
     LOGINS_FAILED_MAX,
     SESSION_IDLE_S,
     SESSION_LIFE_S,
@@ -97,7 +98,8 @@ class Sessions:
         self._sessions: dict[str, BrowserSession] = {}
         self._spent: dict[str, float] = {}
         "One-time links that were used, and until when they would have been good."
-        self._failures: deque[float] = deque()
+        self._failures: dict[str, deque[float]] = {}
+        "When logins failed, by where they came from, the last of them last."
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -149,20 +151,25 @@ class Sessions:
         self._spent[code] = float(parts[0])
         return True
 
-    def check_rate(self) -> None:
-        """Refuse a login after too many that failed."""
+    def check_rate(self, place: str) -> None:
+        """Refuse a login from an address after too many from there that failed."""
         now = self._clock()
-        while self._failures and self._failures[0] <= now - _MINUTE:
-            self._failures.popleft()
-        if len(self._failures) >= LOGINS_FAILED_MAX:
-            wait = int(self._failures[0] + _MINUTE - now) + 1
+        failures = self._failures.get(place, deque())
+        while failures and failures[0] <= now - _MINUTE:
+            failures.popleft()
+        if len(failures) >= LOGINS_FAILED_MAX:
+            wait = int(failures[0] + _MINUTE - now) + 1
             raise RequestRefused(
                 429,
-                f"{len(self._failures)} logins failed within a minute",
+                f"{len(failures)} logins from {place} failed within a minute",
                 f"wait {wait} seconds",
                 {"Retry-After": str(wait)},
             )
 
-    def failed(self) -> None:
-        """A login failed."""
-        self._failures.append(self._clock())
+    def failed(self, place: str) -> None:
+        """A login from an address failed."""
+        failures = self._failures.pop(place, deque())
+        failures.append(self._clock())
+        self._failures[place] = failures
+        while len(self._failures) > LOGIN_PLACES_MAX:
+            del self._failures[next(iter(self._failures))]

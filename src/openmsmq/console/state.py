@@ -53,6 +53,8 @@ class ConsoleState:
     keys: OrderedDict[str, tuple[int, bytes]] = field(init=False)
     "Answers to requests with an idempotency key."
 
+    answering: set[str] = field(init=False)
+    "Keys of requests that are being answered."
     bearers: OrderedDict[str, BrowserSession] = field(init=False)
     "Tokens of programs that were accepted."
 
@@ -61,6 +63,7 @@ class ConsoleState:
         self.sessions = Sessions(self.key, time.time)
         self.plans = Plans(self._audit_plan)
         self.keys = OrderedDict()
+        self.answering = set()
         self.bearers = OrderedDict()
 
     def now(self) -> float:

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 import pytest
-from tests.unit.console.harness import TOKEN, Desk, at_desk, desk
+from tests.unit.console.harness import AS_PROGRAM, TOKEN, Desk, at_desk, desk
 
 from openmsmq.console.application import COOKIE, ROUTES, load_files, who_of
 from openmsmq.console.limits import LOGINS_FAILED_MAX
@@ -125,6 +125,35 @@ async def test_an_idempotency_key_must_make_sense(desk: Desk) -> None:
     await desk.ask("POST", path, body, status=201, Idempotency_Key="k")
     await desk.ask("POST", path, body, status=201, Idempotency_Key="k")
     assert desk.headers["Idempotent-Replay"] == "true"
+
+
+@at_desk
+async def test_a_request_that_comes_again_while_it_is_answered_is_not_answered_twice(
+    desk: Desk,
+) -> None:
+    queue = await desk.manager.create_queue("orders")
+    path, body = "/managers/here/queues/orders/import", b'{"body": "aGVsbG8="}'
+    headers = {**AS_PROGRAM, "Idempotency-Key": "once"}
+
+    async def send() -> int:
+        async with desk.client.post(f"/api/v1{path}", data=body, headers=headers) as answer:
+            return answer.status
+
+    found = await asyncio.gather(*(send() for _ in range(5)))
+    assert 200 in found
+    assert set(found) <= {200, 409}
+    assert (await queue.info()).messages == 1
+
+
+@at_desk
+async def test_a_login_ends_with_its_token(desk: Desk) -> None:
+    login = await desk.client.post(
+        "/api/v1/session", json={"token": TOKEN}, headers={"X-OpenMSMQ": "1"}
+    )
+    assert login.status == 200
+    assert (await desk.client.get("/api/v1/plans")).status == 200
+    desk.state.role_of = lambda token: None
+    assert (await desk.client.get("/api/v1/plans")).status == 401
 
 
 def test_a_log_never_sees_a_secret() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from openmsmq.console.limits import (
     LINK_LIFE_S,
+    LOGIN_PLACES_MAX,
     LOGINS_FAILED_MAX,
     SESSION_IDLE_S,
     SESSION_LIFE_S,
@@ -90,13 +91,24 @@ def test_logins_that_fail_are_counted_for_a_minute() -> None:
     clock = Time()
     sessions = Sessions(KEY, clock)
     for _ in range(LOGINS_FAILED_MAX):
-        sessions.check_rate()
-        sessions.failed()
+        sessions.check_rate("10.0.0.1")
+        sessions.failed("10.0.0.1")
     with pytest.raises(RequestRefused) as refused:
-        sessions.check_rate()
+        sessions.check_rate("10.0.0.1")
     assert refused.value.headers["Retry-After"] == "61"
+    sessions.check_rate("10.0.0.2")  # who fails shuts no one else out
     clock.now += 61
-    sessions.check_rate()
+    sessions.check_rate("10.0.0.1")
+
+
+def test_addresses_of_failed_logins_are_forgotten_when_there_are_too_many() -> None:
+    sessions = Sessions(KEY, Time())
+    for _ in range(LOGINS_FAILED_MAX):
+        sessions.failed("first")
+    for number in range(LOGIN_PLACES_MAX):
+        sessions.failed(str(number))
+    sessions.check_rate("first")
+    assert len(sessions._failures) == LOGIN_PLACES_MAX
 
 
 def test_secrets_are_not_shown() -> None:

@@ -22,7 +22,13 @@ from openmsmq.console.limits import (
     SCAN_MAX,
     SCAN_S,
 )
-from openmsmq.console.models import MessageDetails, MessagePage, MessageToSend, SentView
+from openmsmq.console.models import (
+    MessageDetails,
+    MessagePage,
+    MessageToSend,
+    MessageView,
+    SentView,
+)
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.console.views import message_details, message_view
@@ -49,18 +55,27 @@ async def list_messages(call: ApiCall) -> MessagePage:
     backwards = before is not None or call.flag("newest")
     preview = call.flag("preview")
     async with await call.queue(Access.PEEK) as queue:
-        found, looked_at, following = await _scan(
-            queue, wanted, limit, before if backwards else after or 0, backwards=backwards
+        start = before if backwards else after or 0
+        views, looked_at, following = await _scan(
+            queue, wanted, limit, start, backwards=backwards, preview=preview
         )
-    views = [message_view(one, preview=preview) for one in found]
     return MessagePage(views, looked_at, None if following is None else str(following))
 
 
 async def _scan(
-    queue: Queue, wanted: Filter, limit: int, start: int | None, *, backwards: bool
-) -> tuple[list[ReceivedMessage], int, int | None]:
-    """Messages that match, how many were looked at, and where to go on."""
-    found: list[ReceivedMessage] = []
+    queue: Queue,
+    wanted: Filter,
+    limit: int,
+    start: int | None,
+    *,
+    backwards: bool,
+    preview: bool,
+) -> tuple[list[MessageView], int, int | None]:
+    """Messages that match, how many were looked at, and where to go on.
+
+    Bodies are not kept: those of one batch at a time are in memory.
+    """
+    found: list[MessageView] = []
     looked_at, at = 0, start
     until = time.monotonic() + SCAN_S
     size = min(limit, SCAN_BATCH) if not wanted.text else SCAN_BATCH
@@ -73,7 +88,7 @@ async def _scan(
             looked_at += 1
             at = message.lookup_id
             if wanted.matches(message):
-                found.append(message)
+                found.append(message_view(message, preview=preview))
                 if len(found) == limit:
                     return found, looked_at, at
         if not batch:
