@@ -18,7 +18,7 @@ def context() -> None:
 
     A command connects to the context in use where no --manager, --data or --context says otherwise,
     on the command line or in the environment. Contexts are in openmsmq/contexts.json of your
-    configuration directory (~/.config), which nobody else may read, since tokens are in it.
+    configuration directory (~/.config); only you may read them, since tokens are in it.
 
     \b
     Examples:

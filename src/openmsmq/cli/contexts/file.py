@@ -92,7 +92,7 @@ def load(path: Path) -> Contexts:
 
 
 def save(path: Path, contexts: Contexts) -> None:
-    """Replace the file as a whole; nobody but its owner may read it."""
+    """Replace the file as a whole; only its owner may read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     making = path.with_name(f"{path.name}.{os.getpid()}.making")
     document = {
