@@ -246,12 +246,13 @@ class SessionContext:
         if self._proxy is not None:
             self._proxy.close()
 
-    def abandon(self, transaction: ManagedTransaction) -> None:
-        """Abort a transaction that its program cannot end any longer."""
+    def abandon(self, transaction: ManagedTransaction, by: Caller | None = None) -> None:
+        """Abort a transaction that its program cannot end any longer, in the name of a caller."""
+        caller = by or self.caller
         if proxy := self.proxy_of(transaction):
             proxy.abort(transaction)
         if not self.driver.is_closed:
-            self.driver.call(lambda: self.local.abandon(transaction, self.caller))
+            self.driver.call(lambda: self.local.abandon(transaction, caller))
 
     # What is open
 

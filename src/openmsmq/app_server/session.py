@@ -185,7 +185,7 @@ class AppSession(SessionContext):
     # What is open
 
     def idle_transactions(self, now: float, limit: float) -> list[int]:
-        """Those that were not used for so many seconds; a read that waits uses its transaction."""
+        """Those that were not used for `limit` seconds; a read that waits uses its transaction."""
         waiting = self._reads.transactions
         idle = []
         for number, transaction in self.transactions.items():

@@ -63,7 +63,7 @@ class DeliveryStreams:
         self._deliver(stream)
 
     def credit(self, frame: Frame) -> None:
-        """CREDIT: push so many more messages; nothing, if the stream is over."""
+        """CREDIT: push this many more messages; nothing, if the stream is over."""
         credit = app.Credit.decode(frame.payload)
         stream = self._found.get(credit.subscription)
         if stream is not None:

@@ -7,7 +7,6 @@ once a second, so that no request has to pay for it.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from typing import Final
 
@@ -93,23 +92,11 @@ class SessionSweeper:
                 self._abort(session, number, limit)
 
     def _abort(self, session: AppSession, number: int, limit: int) -> None:
-        server, transaction = self._server, session.transactions.pop(number)
+        transaction = session.transactions.pop(number)
         session.timed_out.append(number)
-
-        def answered(pending: Future[None]) -> None:
-            if pending.error is not None and not session.is_over:
-                with contextlib.suppress(ValueError):  # dropped, among so many
-                    session.timed_out.remove(number)
-                session.transactions[number] = transaction  # the next tick tries again
-                return
-            server.metrics.transaction_ended()
-            if pending.error is not None:
-                session.abandon(transaction)
-            self._aborted("idle", transaction.xid, limit, session.caller.name)
-
-        if proxy := session.proxy_of(transaction):
-            proxy.abort(transaction)
-        server.driver.begin(lambda: server.local.abort(transaction, _IDLE_LIMIT), answered)
+        session.abandon(transaction, _IDLE_LIMIT)
+        self._server.metrics.transaction_ended()
+        self._aborted("idle", transaction.xid, limit, session.caller.name)
 
     def _abort_prepared(self) -> None:
         """Abort prepared transactions that were not decided for too long."""
