@@ -244,10 +244,10 @@ def connect_management(
     mapper_port: int = 135,
     timeout: float = 30.0,
 ) -> RemoteManagement:
-    """Look after a manager elsewhere through MS-MQMR, one of Windows or of OpenMSMQ.
+    """Manage a manager elsewhere through MS-MQMR, one of Windows or of OpenMSMQ.
 
-    For its administrators: figures of the manager and of its queues, to pause and resume outgoing
-    queues. Without a `port` the endpoint mapper of the computer is asked for it, at `mapper_port`;
+    For its administrators: statistics of the manager and of its queues, and outgoing queues that
+    are paused and resumed. Without a `port` the endpoint mapper of the computer is asked for it, at `mapper_port`;
     all else is as for `connect_remote`. Needs the extra `rpc`.
     """
     from openmsmq.client.management._sync.management import RemoteManagement

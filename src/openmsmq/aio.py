@@ -114,15 +114,7 @@ def connect_remote(
     mapper_port: int = 135,
     timeout: float = 30.0,
 ) -> Opening:
-    """Read the queues of a manager elsewhere through MS-MQRR, one of Windows or of OpenMSMQ.
-
-    `user` may be `DOMAIN\\user`; with `auth="kerberos"` the ticket of `kinit` is used instead.
-    Calls are encrypted unless `level` is `integrity`, `connect` or `none`. `computer` is what the
-    manager is called in names of queues and in tickets, if that is not `host`. With `port=0` the
-    endpoint mapper of the computer is asked for the port, at `mapper_port`.
-    Queues can be peeked, received from, moved in and purged; everything else needs `connect`.
-    Transactions work with managers of OpenMSMQ. Needs the extra `rpc`.
-    """
+    """Read the queues of a manager elsewhere, with the options of `openmsmq.connect_remote`."""
     from openmsmq.client.remote_read._async.backend import RpcBackend
     from openmsmq.client.remote_read.place import RemotePlace
 
@@ -158,12 +150,7 @@ async def connect_management(
     mapper_port: int = 135,
     timeout: float = 30.0,
 ) -> RemoteManagement:
-    """Look after a manager elsewhere through MS-MQMR, one of Windows or of OpenMSMQ.
-
-    For its administrators: figures of the manager and of its queues, to pause and resume outgoing
-    queues. Without a `port` the endpoint mapper of the computer is asked for it, at `mapper_port`;
-    all else is as for `connect_remote`. Needs the extra `rpc`.
-    """
+    """Manage a manager elsewhere, with the options of `openmsmq.connect_management`."""
     from openmsmq.client.management._async.management import RemoteManagement
     from openmsmq.client.remote_read.place import RemotePlace
 

@@ -24,9 +24,11 @@ from openmsmq.wire.fixed import U8, U32, U64, Fixed, fixed
 from openmsmq.wire.reader import Reader, decode_whole
 
 _COUNT: Final = Struct("<I")
-_SEND: Final = Struct("<IQI")
+SEND_HEAD: Final = Struct("<IQI")
+"Handle, transaction and count, which SEND and SEND_RUN begin with."
 _QUEUED: Final = Struct("<QIIIHI")
-_END: Final = Struct("<IQBI")
+END_HEAD: Final = Struct("<IQBI")
+"Handle, transaction, action and count, which END and END_RANGES begin with."
 _POST: Final = Struct("<IQQQI")
 _POSTED: Final = Struct("<QB")
 _U16: Final = Struct("<H")
@@ -144,7 +146,7 @@ class ReadRequest(_Payload):
 
 @fixed
 class Subscribe(_Payload):
-    """SUBSCRIBE: let messages come by themselves, so many at first."""
+    """SUBSCRIBE: push messages without being asked, `credit` of them at first."""
 
     handle: U32
     credit: U32
@@ -152,7 +154,7 @@ class Subscribe(_Payload):
 
 @fixed
 class Credit(_Payload):
-    """CREDIT: so many more messages may come."""
+    """CREDIT: this many more messages may come."""
 
     subscription: U32
     more: U32
@@ -174,6 +176,15 @@ class Cancel(_Payload):
     request: U32
 
 
+def read_end_head(reader: Reader) -> tuple[int, int, int, int]:
+    """Handle, transaction, action and count, which END and END_RANGES begin with."""
+    handle, transaction = reader.u32("handle"), reader.u64("transaction")
+    action = reader.u8("action")
+    if action > Action.REMOVE:
+        reader.fail("action", f"is {action}, not 0 or 1", offset=reader.offset - 1)
+    return handle, transaction, action, reader.u32("count")
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """END: what becomes of messages that were read."""
@@ -186,7 +197,7 @@ class End:
     def encode(self) -> bytes:
         """The bytes of the payload."""
         lookups = self.lookups
-        start = _END.pack(self.handle, self.transaction, self.action, len(lookups))
+        start = END_HEAD.pack(self.handle, self.transaction, self.action, len(lookups))
         return start + Struct(f"<{len(lookups)}Q").pack(*lookups)
 
     @classmethod
@@ -196,11 +207,7 @@ class End:
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:
-        handle, transaction = reader.u32("handle"), reader.u64("transaction")
-        action = reader.u8("action")
-        if action > Action.REMOVE:
-            reader.fail("action", f"is {action}, not 0 or 1", offset=reader.offset - 1)
-        count = reader.u32("count")
+        handle, transaction, action, count = read_end_head(reader)
         lookups = reader.take(_LOOKUP_SIZE * count, "lookups")
         return cls(handle, transaction, action, Struct(f"<{count}Q").unpack(lookups))
 
@@ -221,7 +228,7 @@ class Send:
     def parts(self) -> list[bytes]:
         """The same in parts, for `encode_frame`."""
         packets = self.packets
-        parts = [_SEND.pack(self.handle, self.transaction, len(packets))]
+        parts = [SEND_HEAD.pack(self.handle, self.transaction, len(packets))]
         add, size = parts.append, _COUNT.pack
         for packet in packets:
             add(size(len(packet)))
@@ -232,11 +239,11 @@ class Send:
     def decode(cls, payload: bytes) -> Self:
         """The value of a payload; its packets are not looked into."""
         with suppress(StructError):
-            handle, transaction, count = _SEND.unpack_from(payload)
+            handle, transaction, count = SEND_HEAD.unpack_from(payload)
             if count <= len(payload) // _SEND_ITEM_MIN:
                 packets: list[bytes] = []
                 add, size = packets.append, _COUNT.unpack_from
-                end = _SEND.size
+                end = SEND_HEAD.size
                 for _ in range(count):
                     start = end + 4
                     end = start + size(payload, end)[0]
@@ -256,7 +263,7 @@ class Post:
     at: int
     "Not readable before this time: milliseconds since 1970 UTC; 0 for no delay."
     after: int
-    "Not readable for so many milliseconds from now."
+    "Not readable for this many milliseconds from now."
     packets: tuple[bytes, ...]
     dedup_ids: tuple[str, ...]
     "The deduplication id of each message; empty if they have none."
@@ -358,12 +365,12 @@ queued_start: Final = _QUEUED.pack
 
 
 def room_for(count: int) -> int:
-    """Bytes that the packets of so many messages may have, for the payload not to be too large."""
+    """Bytes that the packets of `count` messages may have, for the payload not to be too large."""
     return BATCH_SIZE_MAX - _COUNT.size - count * _QUEUED.size
 
 
 COUNT_MAX: Final = BATCH_SIZE_MAX // _QUEUED_ITEM_MIN
-"Messages that fit into one frame: so many packets that are as small as can be."
+"Messages that fit into one frame: this many packets that are as small as can be."
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,19 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple, Self
 
-from openmsmq.app_protocol.payloads import PACKET_SIZE_MIN, Action, count_of
+from openmsmq.app_protocol.payloads import (
+    END_HEAD,
+    PACKET_SIZE_MIN,
+    SEND_HEAD,
+    count_of,
+    read_end_head,
+)
 from openmsmq.errors import Malformed
 from openmsmq.limits import U64_MAX
 from openmsmq.types.lookup import Range
 from openmsmq.wire.reader import Reader, decode_whole
 
 _SIZE: Final = Struct("<I").unpack_from
-_SEND: Final = Struct("<IQI")
-_END: Final = Struct("<IQBI")
 _SLICE: Final = Struct("<QIIIHII")
 _RANGE: Final = Struct("<QI")
 _PACKET_SIZE: Final = 8
@@ -38,7 +42,7 @@ class SendRun:
 
     def parts(self) -> list[bytes]:
         """The bytes of the payload in parts, for `encode_frame`."""
-        return [_SEND.pack(self.handle, self.transaction, self.count), self.packets]
+        return [SEND_HEAD.pack(self.handle, self.transaction, self.count), self.packets]
 
     def encode(self) -> bytes:
         """The bytes of the payload."""
@@ -69,7 +73,7 @@ class EndRanges:
 
     def encode(self) -> bytes:
         """The bytes of the payload."""
-        start = _END.pack(self.handle, self.transaction, self.action, len(self.ranges))
+        start = END_HEAD.pack(self.handle, self.transaction, self.action, len(self.ranges))
         each = (_RANGE.pack(first, end - first) for first, end in self.ranges)
         return b"".join((start, *each))
 
@@ -80,18 +84,12 @@ class EndRanges:
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:
-        handle, transaction = reader.u32("handle"), reader.u64("transaction")
-        action = reader.u8("action")
-        if action > Action.REMOVE:
-            reader.fail("action", f"is {action}, not 0 or 1", offset=reader.offset - 1)
+        handle, transaction, action, size = read_end_head(reader)
         ranges = []
-        for first, count in _RANGE.iter_unpack(
-            reader.take(_RANGE.size * reader.u32("count"), "ranges")
-        ):
+        for first, count in _RANGE.iter_unpack(reader.take(_RANGE.size * size, "ranges")):
             if not 0 < count <= U64_MAX - first:
-                reader.fail(
-                    "ranges", f"{count} messages from {first} on cannot be", offset=_END.size
-                )
+                problem = f"{count} messages from {first} on cannot be"
+                reader.fail("ranges", problem, offset=END_HEAD.size)
             ranges.append((first, first + count))
         return cls(handle, transaction, action, tuple(ranges))
 
@@ -109,7 +107,7 @@ class QueuedSlice(NamedTuple):
     "One after the other."
 
     def split(self) -> list[bytes]:
-        """Their packets; `Malformed` if these are not so many."""
+        """Their packets; `Malformed` if their number is another."""
         packets, count = self.packets, self.messages
         if count == 1:  # it may have more behind its packet
             return [packets]
