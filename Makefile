@@ -14,6 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERED := $(addprefix tests/unit/,app_protocol bodies errors names packet properties security soap types wire \
 	test_clock.py test_limits.py) tests/vectors tests/hostile
 PYTEST := $(BIN)/python -m pytest -n auto
+# In a clean checkout, each worker would compile all tests.
+COMPILE := $(BIN)/python -m pytest -n 0 --collect-only --quiet >/dev/null 2>&1
 LOWEST := $(addprefix tests/unit/,bodies cli/messages cli/packets cli/test_main.py cli/test_queue.py service/metrics \
 	service/test_http.py soap store/test_lmdb.py store/test_memory.py)
 
@@ -41,7 +43,7 @@ fix: $(READY)  ## format, mend lint, write the generated pages again
 test: $(READY)  ## everything that must hold; what CI runs
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	$(BIN)/mypy
+	$(COMPILE) & $(BIN)/mypy; types=$$?; wait; exit $$types
 	$(PYTEST) -m "not torture and not acceptance" --durations=40
 
 coverage: $(READY)  ## branch coverage of the value layers by their own tests, against the gate of each

@@ -22,7 +22,25 @@ ALONE = (
     "test_tokens.py::test_a_token_is_shown_nowhere",
 )
 "Tests of Spark that start sessions of their own."
-BY_FILE = ("tests/unit/", "tests/docs/", "tests/tidy/", "tests/hostile/", "tests/fuzz/")
+ONE_BY_ONE = (
+    *("tests/e2e/", "tests/simulation/", "tests/tools/"),
+    *("tests/property/test_crashes.py", "tests/property/test_queues.py"),
+)
+"Folders and files of tests that take seconds each."
+TOGETHER = tuple(
+    f"tests/e2e/test_{name}.py"
+    for name in (
+        *("access", "console", "damage", "distributed_kill", "frames", "http", "http_hostile"),
+        *("management_clients", "message_security", "power_loss", "remote_read_clients"),
+        "transfer",
+    )
+)
+"Files among them whose tests share a manager."
+LONGEST = (
+    *(SPARK, "tests/e2e/test_demo.py", "tests/package/", "tests/tools/test_rules.py"),
+    *("tests/e2e/test_console.py", "tests/e2e/", "tests/simulation/", "tests/property/"),
+)
+"What takes longest begins first, so that nothing waits for it in the end."
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
@@ -47,14 +65,15 @@ MAKE_CONTEXT = ssl.create_default_context
 class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     """Gives the tests that share a session of Spark to one worker.
 
-    Others go one by one; those that take no time by files, since to hand one out takes longer.
+    Others go by files, since to hand out a test takes longer than most take; long ones by one.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(BY_FILE):
-            return nodeid.partition("::")[0]
-        is_shared = nodeid.startswith(SPARK) and not nodeid[len(SPARK) :].startswith(ALONE)
-        return SPARK if is_shared else nodeid
+        if nodeid.startswith(SPARK):
+            return nodeid if nodeid[len(SPARK) :].startswith(ALONE) else SPARK
+        if nodeid.startswith(ONE_BY_ONE) and not nodeid.startswith(TOGETHER):
+            return nodeid
+        return nodeid.partition("::")[0]
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -70,8 +89,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that nothing waits for it in the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(SPARK))
+    """Order tests by how long their like take."""
+
+    def place(item: pytest.Item) -> int:
+        likes = (at for at, like in enumerate(LONGEST) if item.nodeid.startswith(like))
+        return next(likes, len(LONGEST))
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -32,9 +32,9 @@ def find(plant: Plant, patch: pytest.MonkeyPatch, world: str) -> None:
 
     The one that found it the last time is tried first.
     """
-    seeds = [seed for seed in range(SEEDS_MAX) if not world or getattr(World(seed), world)]
     likely = FOUND_BY.get(plant.__name__)
-    seeds.sort(key=lambda seed: seed != likely)
+    order = sorted(range(SEEDS_MAX), key=lambda seed: seed != likely)
+    seeds = (seed for seed in order if not world or getattr(World(seed), world))
     plant(patch)
     with pytest.raises(Failed) as caught:
         run(seeds, {world} & ALSO)

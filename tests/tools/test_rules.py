@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,12 @@ from tools.sandbox import SOURCE, find
 from tools import rules as tool
 
 DRAWN = 30
-BY_NUMBER = {rule.number: rule for rule in rules()}
+
+
+@cache
+def by_number() -> dict[str, Rule]:
+    """Every rule that can be asked about; to find them takes seconds."""
+    return {rule.number: rule for rule in rules()}
 
 
 def unnoticed(asked: Sequence[Rule], folder: Path) -> list[str]:
@@ -43,7 +49,7 @@ def test_what_is_not_in_use_is_not_asked_about() -> None:
         n for name in ("mqqb", "dmpr") for n, r in reasons(name).items() if r.state == NOT_IN_USE
     }
     assert unused
-    assert not unused & BY_NUMBER.keys()
+    assert not unused & by_number().keys()
 
 
 def test_every_function_of_a_rule_can_do_nothing() -> None:
@@ -55,7 +61,7 @@ def test_every_function_of_a_rule_can_do_nothing() -> None:
 
 
 def test_functions_near_the_tests_are_asked_first() -> None:
-    rule = BY_NUMBER["MQQB-013"]
+    rule = by_number()["MQQB-013"]
     assert str(rule.functions[0]) == "openmsmq/packet/headers/base.py:BaseHeader.read"
     tests = "tests/unit/packet/headers/test_base.py"
     assert rule.tests[0] == f"{tests}::test_another_version_is_refused"
@@ -65,15 +71,15 @@ def test_functions_near_the_tests_are_asked_first() -> None:
 @pytest.mark.timeout(1800)
 def test_rules_that_are_drawn_are_noticed(tmp_path: Path) -> None:
     """Others on every run: what fails is named, and `make torture` asks about it again."""
-    numbers = random.SystemRandom().sample(sorted(BY_NUMBER.keys() & listed(SEEN)), DRAWN)
-    assert unnoticed([BY_NUMBER[number] for number in numbers], tmp_path) == []
+    numbers = random.SystemRandom().sample(sorted(by_number().keys() & listed(SEEN)), DRAWN)
+    assert unnoticed([by_number()[number] for number in numbers], tmp_path) == []
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
 def test_every_rule_is_noticed(tmp_path: Path) -> None:
-    numbers = sorted(BY_NUMBER.keys() - listed(UNHURT) - listed(UNSEEN))
-    assert unnoticed([BY_NUMBER[number] for number in numbers], tmp_path) == []
+    numbers = sorted(by_number().keys() - listed(UNHURT) - listed(UNSEEN))
+    assert unnoticed([by_number()[number] for number in numbers], tmp_path) == []
 
 
 @pytest.mark.torture
@@ -81,7 +87,7 @@ def test_every_rule_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", [UNSEEN, UNHURT], ids=["unseen", "unhurt"])
 def test_what_is_listed_is_not_noticed(path: Path, tmp_path: Path) -> None:
     """What is noticed by now can be struck from the list."""
-    still = [BY_NUMBER[number] for number in sorted(listed(path) & BY_NUMBER.keys())]
+    still = [by_number()[number] for number in sorted(listed(path) & by_number().keys())]
     assert len(unnoticed(still, tmp_path)) == len(still)
 
 
