@@ -40,6 +40,16 @@ SCREENS = {
     "access": "/m/shop01/access",
     "settings": "/m/shop01/settings",
 }
+STILL = """() => new Promise(still => {
+    let quiet = setTimeout(still, 300);
+    const changes = new MutationObserver(() => {
+        clearTimeout(quiet);
+        quiet = setTimeout(still, 300);
+    });
+    changes.observe(document.body, {subtree: true, childList: true, characterData: true});
+    setTimeout(still, 1500);
+})"""
+"Waits until a page has not changed for a moment."
 HOSTILE = '<img src=x onerror="document.title=1"><script>alert(1)</script>\u202eevil'
 pytestmark = [
     pytest.mark.slow,
@@ -109,7 +119,7 @@ def test_every_screen_works_and_is_accessible(
     for name, path in SCREENS.items():
         page.goto(shop[1] + path)
         page.wait_for_selector("h1")
-        page.wait_for_timeout(1200)
+        page.evaluate(STILL)
         page.screenshot(path=SHOTS / f"{scheme}-{name}.png")
         assert complaints == [], name
         if axe:

@@ -119,10 +119,10 @@ def send_all(service: ManagerProcess, count: int, seed: int) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("count", [4_000, pytest.param(10_000, marks=pytest.mark.torture)])
 def test_each_of_many_messages_arrives_once_through_a_line_that_breaks(
-    service: ManagerProcess,
+    service: ManagerProcess, count: int
 ) -> None:
-    count = 10_000
     with openmsmq.connect(service.app) as manager:
         queue = manager.create_queue("orders")
         broken = send_all(service, count, seed=17)

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -238,22 +238,40 @@ def finish():
     return waiting()
 
 with openmsmq.connect(sys.argv[1], reconnect=60.0) as manager:
-    print(json.dumps(globals()[sys.argv[2]](*json.loads(sys.argv[3]))))
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(json.dumps(globals()[name](*arguments)), flush=True)
 """
 
 
-def ask(manager: ManagerProcess, function: str, *arguments: object) -> Any:
-    """What a program of the manager's own version says."""
-    given = (manager.app, function, json.dumps(arguments))
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *given],
-        env=manager.environment,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+class Program:
+    """A program of the manager's own version, which does what it is told."""
+
+    def __init__(self, manager: ManagerProcess) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, manager.app],
+            env=manager.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def ask(self, function: str, *arguments: object) -> Any:
+        """What one of its functions answers."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([function, *arguments]) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"it has ended: {self._process.wait(PATIENCE)}"
+        return json.loads(answer)
 
 
 @pytest.mark.slow
@@ -272,19 +290,19 @@ def test_a_manager_of_an_older_version_and_one_of_this_exchange_messages(
     here, there = ("127.0.0.1", free_port()), ("127.0.0.1", free_port())
     new = ManagerProcess(tmp_path, "new", port=here[1], peers={"former": there})
     old = ManagerProcess(tmp_path, "former", port=there[1], peers={"new": here}, source=source)
-    with running(new, old):
-        ask(new, "create")
-        ask(old, "create")
+    with running(new, old), Program(new) as newer, Program(old) as older:
+        newer.ask("create")
+        older.ask("create")
         bodies: list[str] = []
         for part in range(3):
             more = [f"{part}-{number}" for number in range(5)]
             bodies += more
-            ask(new, "send", "former", more)
-            ask(old, "send", "new", more)
+            newer.ask("send", "former", more)
+            older.ask("send", "new", more)
             killed = (new, old)[part % 2]
             killed.kill()
             killed.start()
-        for manager in (new, old):
+        for program in (newer, older):
             for name in ("plain", "tx"):
-                assert ask(manager, "take", name, len(bodies)) == bodies
-        assert ask(new, "finish") == ask(old, "finish") == 0, "not all was confirmed"
+                assert program.ask("take", name, len(bodies)) == bodies
+        assert newer.ask("finish") == older.ask("finish") == 0, "not all was confirmed"

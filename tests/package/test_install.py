@@ -76,9 +76,9 @@ def find_python(version: str) -> str | None:
 
 def environment(folder: Path, python: str, package: Path) -> Path:
     """The programs of a new virtual environment that has the package and nothing else."""
-    run(python, "-m", "venv", folder)
-    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
-    run(*pip, "--disable-pip-version-check", package)
+    run(python, "-m", "venv", "--without-pip", folder)
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install"]
+    run(*pip, "--quiet", "--disable-pip-version-check", "--no-compile", package)
     return folder / "bin"
 
 
