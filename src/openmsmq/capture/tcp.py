@@ -29,7 +29,7 @@ class TcpStream:
 
     @property
     def is_stuck(self) -> bool:
-        """So much came too early that what is missing will not come any more."""
+        """Too much came early: what is missing will not come any more."""
         return self.held > HELD_BYTES_MAX or len(self._early) > HELD_SEGMENTS_MAX
 
     def begin(self, sequence: int) -> None:

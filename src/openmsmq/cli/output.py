@@ -159,5 +159,5 @@ def time_json(moment: datetime | float) -> str:
 
 
 def time_text(moment: datetime | float) -> str:
-    """A moment as people read it, in UTC, to the millisecond if it says so much."""
+    """A moment as people read it, in UTC, to the millisecond if it has them."""
     return time_json(moment).replace("T", " ").replace("Z", " UTC")

@@ -34,7 +34,7 @@ class SharedSocket:
 
     @classmethod
     def connect(cls, address: Address, patience: float) -> SharedSocket:
-        """Connect within so many seconds; `OSError` if that does not work."""
+        """Connect within this many seconds; `OSError` if that does not work."""
         if not address.socket:
             return cls(_connect(address, patience))
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -265,7 +265,7 @@ class PlanRun(Struct, forbid_unknown_fields=True):
     """How far to run a plan."""
 
     first: Annotated[int, Meta(ge=1)] | None = None
-    "Only so many, to try it out; null for all."
+    "At most this many, to try it out; null for all."
 
 
 class LetterGroup(Struct):

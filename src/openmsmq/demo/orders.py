@@ -54,7 +54,7 @@ class Order:
 
 
 def orders(count: int) -> Iterator[Order]:
-    """So many of them, numbered from 1 on."""
+    """A number of them, counted from 1."""
     return map(Order, range(1, count + 1))
 
 
@@ -110,7 +110,7 @@ class OrderTransfer:
             self.sent += len(numbers)
 
     def _watch(self, show: Callable[[Moment], None], target: int) -> None:
-        """Look at the queue of the receiver until so many orders are in it."""
+        """Look at the queue of the receiver until this many orders are in it."""
         arrived, end = -1, time.monotonic() + PATIENCE
         with self.managers.office.connect() as office:
             queue = office.open_queue("orders")

@@ -73,7 +73,7 @@ class RpcListener:
     # For the connections
 
     def came(self, one: _Guarded, size: int, pending: int, now: float) -> None:
-        """So many bytes came on a connection, and so many wait for the rest of their request."""
+        """Bytes came on a connection; some wait for the rest of their request."""
         self._unfinished.note(one, size, pending, now)
         for other in self._unfinished.excess():
             self.refused("too much unfinished", other.address)

@@ -28,7 +28,7 @@ _write_sent: Final = Struct("<II").pack_into
 
 
 def split_packets(packets: bytes, count: int) -> list[bytes]:
-    """So many packets; `Malformed` if these are not so many."""
+    """The packets; `Malformed` if their number is another."""
     found: list[bytes] = []
     add, size = found.append, u32
     end = 0

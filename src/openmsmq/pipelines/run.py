@@ -70,7 +70,7 @@ class Watcher:
         self._counted[batch] = rows
 
     def rows_of(self, batch: int, counted: int) -> int:
-        """The rows of a batch of which Spark has counted so many."""
+        """The rows of a batch, with the number that Spark has counted."""
         return self._counted.get(batch, counted)
 
     def show_rows(self, rows: list[dict[str, Any]]) -> None:

@@ -48,7 +48,7 @@ def set_up_logs(format: str, level: str, stream: TextIO) -> None:
 
 
 class Throttle(logging.Filter):
-    """Lets only so many lines of one kind through: others must not be able to fill a disk.
+    """Limits the lines of one kind: others must not be able to fill a disk.
 
     The next line of the kind says how many were left out (`left_out`); metrics count them all.
     """

@@ -65,7 +65,7 @@ class Unfinished(Generic[S]):
         "Bytes that wait for the rest of their packets."
 
     def note(self, session: S, came: int, pending: int, now: float) -> None:
-        """Some bytes came, and after them so many wait for the rest of their packet."""
+        """Some bytes came; `pending` of them wait for the rest of their packet."""
         part = self._parts.get(session)
         before = 0 if part is None else part.size
         self.total += pending - before
@@ -112,7 +112,7 @@ class Unfinished(Generic[S]):
         return chosen
 
     def _choose(self, sessions: Iterable[S], target: int) -> tuple[list[S], int]:
-        """Sessions that free so many bytes together, or all; and how many these free."""
+        """Sessions that free this many bytes together, or all; and how many these free."""
         by_address: dict[str, list[S]] = {}
         for session in sorted(sessions, key=lambda one: self._parts[one].begun, reverse=True):
             by_address.setdefault(session.address, []).append(session)

@@ -296,7 +296,7 @@ class UserCertificates:
 
 
 def _check_count(reader: Reader, name: str, count: int, least: int) -> None:
-    """Refuse the count just read if so many structures of `least` bytes cannot follow."""
+    """Refuse the count just read if this many structures of `least` bytes cannot follow."""
     if count * least > reader.remaining:
         found = f"{count} structures cannot fit in {reader.remaining} bytes"
         reader.fail(name, found, offset=reader.offset - 4)

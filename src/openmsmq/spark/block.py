@@ -143,7 +143,7 @@ class Block:
         return pc.if_else(pc.equal(codes, _u32(DIRECT)), direct, _NAME_SIZES.take(codes))
 
     def _plus(self, place: pa.Array, bits: int, size: pa.Array | int) -> pa.Array:
-        """`place`, and so much further where one of the bits is set."""
+        """`place`, moved on where one of the bits is set."""
         if not self.any_has(bits):
             return place
         amount = _i32(size) if isinstance(size, int) else size
@@ -230,7 +230,7 @@ class Block:
 
 
 def _packet_sizes(one: QueuedSlice) -> array[int]:
-    """How long each packet of a slice is; `Malformed` if they are not so many."""
+    """How long each packet of a slice is; `Malformed` if their number is another."""
     packets, count = one.packets, one.messages
     if count > 1 and len(packets) % count == 0:
         size, words = len(packets) // count, memoryview(packets)

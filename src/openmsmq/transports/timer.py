@@ -20,7 +20,7 @@ class Timers(Protocol):
     """Has calls made later."""
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
-        """Call after so many seconds."""
+        """Call after this many seconds."""
         ...
 
 

@@ -24,7 +24,7 @@ class DeliveryOptions:
     at: int = 0
     "Not readable before this time: milliseconds since 1970 UTC; 0 for no delay."
     after: int = 0
-    "Not readable for so many milliseconds after they are sent, by the manager's clock."
+    "Not readable for this many milliseconds after they are sent, by the manager's clock."
     dedup_ids: tuple[str, ...] = ()
     "A deduplication id for each message; empty for no deduplication."
 

@@ -21,7 +21,7 @@ _NAME: Final = re.compile(rf"unit:([0-9a-f]{{32}}):[0-9a-f]{{{TOKEN_SIZE}}}")
 def unit_name(decider: UUID, token: str) -> str:
     """The name of a new unit."""
     name = f"unit:{decider.hex}:{token}"
-    assert decider_of(name) == decider, "a token has hexadecimal digits, so many of them"
+    assert decider_of(name) == decider, "a token has a fixed number of hexadecimal digits"
     return name
 
 

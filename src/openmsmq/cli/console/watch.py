@@ -19,7 +19,7 @@ from openmsmq.types.queues import QueueInfo
 @click.command()
 @click.argument("pattern", default="*")
 @click.option("--interval", type=click.FloatRange(0.1), default=1.0, help="Seconds between looks.")
-@click.option("--count", type=click.IntRange(1), help="Look so many times; else until Ctrl-C.")
+@click.option("--count", type=click.IntRange(1), help="Stop after this many looks.")
 @click.option("--all", "everything", is_flag=True, help="Also system queues and empty journals.")
 @manager_options
 def watch(

@@ -25,7 +25,12 @@ BATCH: Final = 100
 def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of both."""
     options = (
-        click.option("--count", type=click.IntRange(1), default=1, help="At most so many."),
+        click.option(
+            "--count",
+            type=click.IntRange(1),
+            default=1,
+            help="Read at most this many messages.",
+        ),
         click.option(
             "--timeout",
             type=click.FloatRange(0),

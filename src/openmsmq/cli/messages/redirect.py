@@ -222,7 +222,7 @@ def _report(
 @click.option(
     "--queue", "names", multiple=True, metavar="NAME", help="Only here; can be given several times."
 )
-@click.option("--count", type=click.IntRange(1), default=20, help="At most so many.")
+@click.option("--count", type=click.IntRange(1), default=20, help="Show this many at most.")
 @manager_options
 def find(
     wanted: str, *, location: ManagerLocation, as_json: bool, names: tuple[str, ...], count: int

@@ -33,7 +33,7 @@ _TAIL: Final = 64 * 1024
 @click.option("--since", type=click.DateTime(_TIMES), help="From this time on, in UTC.")
 @click.option("--until", type=click.DateTime(_TIMES), help="Before this time, in UTC.")
 @click.option("--after", type=click.IntRange(0), default=0, help="Behind the entry of this number.")
-@click.option("--last", type=click.IntRange(1), help="Only the last so many of these.")
+@click.option("--last", type=click.IntRange(1), help="Show only the last N of these.")
 @click.option(
     "--export",
     type=click.Path(dir_okay=False, path_type=Path),

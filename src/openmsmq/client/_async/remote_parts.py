@@ -100,7 +100,7 @@ class RemoteStream:
         self._deliveries = Deliveries()
 
     async def begin(self, prefetch: int) -> None:
-        """Let them come, so many at first."""
+        """Let them come, this many at first."""
         payload = app.Subscribe(self._queue, min(prefetch, U32_MAX)).encode()
         self._most = prefetch // 2
         self._number, self._deliveries = await self._channel.subscribe(payload, self._queue)

@@ -42,7 +42,7 @@ class Numbers:
         self.sequences = sequences
 
     def arrivals(self, count: int) -> range:
-        """The next numbers, for so many messages."""
+        """The next numbers, for this many messages."""
         first = self.arrival + 1
         self.arrival += count
         return range(first, first + count)

@@ -23,7 +23,7 @@ _MESSAGE_ID: Final = slice(56, 60)
 
 
 def keeps_runs(queue: ManagedQueue, count: int) -> bool:
-    """Whether so many messages to a queue may be stored as runs.
+    """Whether this many messages to a queue may be stored as runs.
 
     What goes to a journal or to the copies of a subscription has a row of its own there.
     """

@@ -207,7 +207,7 @@ class Enqueuer:
         self._check_room(queue, _size(messages), express)
 
     def check_run(self, queue: ManagedQueue, size: int) -> None:
-        """The same for plain messages of so many bytes, to a queue here."""
+        """The same for plain messages of this many bytes, to a queue here."""
         if queue.deleted:
             raise QueueNotAvailable(queue.name)
         if queue.properties.transactional:
@@ -215,7 +215,7 @@ class Enqueuer:
         self._check_room(queue, size, 0)
 
     def _check_room(self, queue: ManagedQueue, size: int, express: int) -> None:
-        """Refuse what there is no room for: so many bytes, some of them express."""
+        """Refuse what there is no room for: `size` bytes, some of them express."""
         core = self._core
         machine = core.settings.quota
         if not within_quota(machine, core.total_size, size):

@@ -285,7 +285,7 @@ def first_fitting(
 
 
 def up_to(found: list[Found], size_max: int) -> list[Found]:
-    """The first of the messages found that have so many bytes together; at least one."""
+    """The first of the messages found that fit into a number of bytes; at least one."""
     sizes = [packet_place(raw)[1] for _, raw, _ in found]
     if sum(sizes) <= size_max:
         return found

@@ -313,7 +313,7 @@ def _is_transactional(transaction: ManagedTransaction | None, queue: ManagedQueu
 
 
 def _takes_runs(queue: ManagedQueue, count: int, transaction: ManagedTransaction | None) -> bool:
-    """Whether so many messages to a queue may be stored as they come."""
+    """Whether this many messages to a queue may be stored as they come."""
     return transaction is None and not queue.members and keeps_runs(queue, count)
 
 

@@ -21,7 +21,7 @@ from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 OUTGOING: Final = b"O"
 "What the keys of rows about sequences begin with."
 SENT_STEP: Final = 1000
-"How far a sequence was sent is written down in steps of so many numbers."
+"How far a sequence was sent is written down in steps of this many numbers."
 LOOKUP_BASE: Final = PRIORITY_MAX << ARRIVAL_BITS
 "Transactional messages have priority 0."
 

@@ -54,7 +54,7 @@ class ResendStatus(NamedTuple):
     """When transactional messages without an acknowledgement are sent again."""
 
     due: float | None = None
-    "In so many seconds; None if none waits for one."
+    "In this many seconds; None if none waits for one."
     interval: float = 0.0
     "Seconds from the last time to then."
 

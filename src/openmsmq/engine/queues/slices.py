@@ -79,7 +79,7 @@ class RunSlice:
         return found
 
     def up_to(self, size_max: int) -> RunSlice:
-        """The first messages that have at most so many bytes together; it may be none."""
+        """The first messages that have at most this many bytes together; it may be none."""
         run, start = self.run, self.start
         low, high = 0, len(self)
         while low < high:
@@ -152,5 +152,5 @@ def lookups_of(parts: Parts) -> list[int]:
 
 
 def is_worth_it(part: RunSlice) -> bool:
-    """Whether there are so many messages that keeping them together takes less."""
+    """Whether there are enough messages that keeping them together takes less."""
     return len(part) >= runs.COUNT_MIN

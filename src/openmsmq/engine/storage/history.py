@@ -201,7 +201,7 @@ class History:
         return first + len(old), size
 
     def committed(self, state: PageRange, written: int) -> None:
-        """The pages are on disk, with so many of the events that waited."""
+        """The pages are on disk, with some of the events that waited."""
         self.state = state
         self.pending_size -= sum(len(piece) for _, piece in self.pending[:written])
         del self.pending[:written]

@@ -38,7 +38,7 @@ from openmsmq.engine.storage.tables import Snapshot, Table
 COUNT_MIN: Final = 4
 "Messages below which a row for each takes less."
 SPARSE: Final = 4
-"Of so many messages one is left in a run that takes too much room."
+"A run takes too much room when one message of this many is left."
 MEMBER: Final = 1 << 15
 "Set in the flags of a record while it is in memory: the message is part of a run."
 

@@ -36,7 +36,7 @@ def subscription_infos(local: QueueManager, name: str = "") -> list[Subscription
 def lag_of(local: QueueManager, subscription: DurableSubscription, look: int) -> tuple[int, int]:
     """Messages that it was not given yet, and for how many seconds the first of them is there.
 
-    So many at least, if it may have copies of more than `look` messages.
+    A lower bound, if it may have copies of more than `look` messages.
     """
     lag, arrived = subscription.lag(local.snapshot, local.expiry.overdue, look)
     return lag, 0 if arrived is None else max(0, local.timeline.wall - arrived)

@@ -499,7 +499,7 @@ def _drop_packets(batch: Batch, gone: Messages) -> None:
 
 
 def _split(found: list[Found], size_max: int, *, is_first: bool) -> tuple[list[Found], list[Found]]:
-    """Messages that have so many bytes together, at least one if it is the first, and the rest."""
+    """Messages that fit into a number of bytes, at least one if it is the first, and the rest."""
     if not found or (not is_first and packet_place(found[0][1])[1] > size_max):
         return [], found
     fitting = up_to(found, size_max)

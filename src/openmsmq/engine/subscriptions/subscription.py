@@ -214,7 +214,7 @@ class DurableSubscription:
         """How many messages are not reserved for it yet, and when the first of them arrived.
 
         Of those that it may have copies of only `look` are looked at, since others wait meanwhile;
-        if there are more, it is so many at least.
+        if there are more, the count is a lower bound.
         """
         look = look or LOOK_MAX
         source = self.source

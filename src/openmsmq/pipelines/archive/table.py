@@ -84,7 +84,7 @@ class ArchiveReader(DataSourceReader):
 
 
 def parts(files: Iterable[File], most: int = ROWS) -> Iterator[tuple[File, ...]]:
-    """Files in groups of about so many rows."""
+    """Files in groups of about this many rows."""
     group: list[File] = []
     rows = 0
     for file in files:

@@ -82,7 +82,7 @@ def lines(
 
 
 def ticks(most: float, count: int = 5) -> list[float]:
-    """Round numbers from 0 up to `most`, about so many."""
+    """Round numbers from 0 up to `most`, about this many."""
     rough = most / count
     power = 10.0 ** floor(log10(rough))
     step = next((power * n for n in (1, 2, 5) if power * n >= rough), power * 10)

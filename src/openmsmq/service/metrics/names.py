@@ -123,8 +123,8 @@ METRICS: Final = (
     Metric(
         "openmsmq_subscription_lag_messages",
         "gauge",
-        "Messages of the queue that are not reserved for the subscription yet; if it leaves them"
-        " there, so many at least.",
+        "Messages of the queue that are not reserved for the subscription yet; a lower bound if"
+        " the subscription leaves its messages in the queue.",
         _SUBSCRIPTION,
     ),
     Metric(

@@ -73,7 +73,7 @@ class CheckedTransfers:
                 yield f"The number of sequence {sequence.ordinal} would be given out again."
 
     def wrong_ids(self, counted: int) -> Iterator[str]:
-        """What is wrong with the ids of sent messages, of which there should be so many."""
+        """What is wrong with the ids of sent messages, whose number is known."""
         if not self._ids == self._grouped == counted:
             yield (
                 f"There are {self._ids} ids of sent messages, {self._grouped} in groups,"

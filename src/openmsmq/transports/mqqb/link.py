@@ -170,7 +170,7 @@ class Link:
 
     @property
     def is_full(self) -> bool:
-        """So much waits to be stored that nothing more is read."""
+        """Too much waits to be stored for more to be read."""
         return self._arrived > ARRIVED_SIZE_MAX
 
     @property

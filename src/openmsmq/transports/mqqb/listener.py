@@ -168,7 +168,7 @@ class BinaryListener:
         return self._clock.elapsed()
 
     def came(self, spoken: Spoken, size: int, pending: int) -> None:
-        """So many bytes came on a connection, and so many wait for the rest of their packet."""
+        """Bytes came on a connection; some wait for the rest of their packet."""
         self._unfinished.note(spoken, size, pending, self._clock.elapsed())
         for other in self._unfinished.excess():
             limit = self._config.pending_bytes_max
@@ -284,7 +284,7 @@ class Tap:
 
     @property
     def write_buffer_full(self) -> bool:
-        """So much waits to be sent that nothing should be added."""
+        """Too much waits to be sent for anything to be added."""
         return self._connection.write_buffer_full
 
     @property

@@ -8,7 +8,7 @@ from typing import Final
 from openmsmq import limits
 
 RECOVERABLE_FACTOR: Final = 8
-"RecoverableAckSendTimeout is so many round trips ([MS-MQQB] 3.1.5.3.2)."
+"RecoverableAckSendTimeout is this many round trips ([MS-MQQB] 3.1.5.3.2)."
 WINDOW: Final = 2048
 "Messages under way that we offer a peer; MSMQ offers 64, and the smaller number counts."
 

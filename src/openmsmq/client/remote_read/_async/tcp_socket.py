@@ -19,7 +19,7 @@ class TcpSocket:
 
     @classmethod
     async def open(cls, host: str, port: int, timeout: float) -> Self:
-        """Connect within so many seconds."""
+        """Connect within this many seconds."""
         async with asyncio.timeout(timeout):
             reader, writer = await asyncio.open_connection(host, port)
         enable_keep_alive(writer.get_extra_info("socket"))  # a read may wait for ever

@@ -127,7 +127,7 @@ class RpcAssociation:
         syntax: SyntaxId | None = None,
         abandoned: list[RpcLink] | None = None,
     ) -> StructureT:
-        """Make a call on a connection that is free; the server may wait so many seconds.
+        """Make a call on a connection that is free; the server may wait this many seconds.
 
         A connection whose call ended in no answer is closed. If the caller gave up and has a list
         for it, the connection is added there instead: handles would be lost with the last one.

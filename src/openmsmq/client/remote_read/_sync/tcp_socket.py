@@ -22,7 +22,7 @@ class TcpSocket:
 
     @classmethod
     def open(cls, host: str, port: int, timeout: float) -> Self:
-        """Connect within so many seconds."""
+        """Connect within this many seconds."""
         connected = socket.create_connection((host, port), timeout)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         enable_keep_alive(connected)  # a read may wait for ever
