@@ -247,8 +247,8 @@ def connect_management(
     """Manage a manager elsewhere through MS-MQMR, one of Windows or of OpenMSMQ.
 
     For its administrators: statistics of the manager and of its queues, and outgoing queues that
-    are paused and resumed. Without a `port` the endpoint mapper of the computer is asked for it, at `mapper_port`;
-    all else is as for `connect_remote`. Needs the extra `rpc`.
+    are paused and resumed. Without a `port` the endpoint mapper of the computer is asked for it,
+    at `mapper_port`; all else is as for `connect_remote`. Needs the extra `rpc`.
     """
     from openmsmq.client.management._sync.management import RemoteManagement
     from openmsmq.client.remote_read.place import RemotePlace
