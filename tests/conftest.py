@@ -7,6 +7,8 @@ import os
 import signal
 import ssl
 from collections.abc import Generator
+from pathlib import Path
+from shutil import disk_usage
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,6 +54,11 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeria
 
 # Tests make thousands of stores, and pytest keeps those of the last runs.
 setattr(opening, "BALLAST_SIZE", 0)  # noqa: B010  # it is a constant to everybody else
+
+# They sync thousands of times, which takes no time in memory; a kill leaves the same behind.
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and disk_usage(MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # A run in the background may have been started with it ignored, and would hand that on to the
 # processes that tests start: some interrupt those, or themselves.

@@ -134,12 +134,12 @@ def test_the_purpose_of_a_queue_is_known_after_a_restart(station: Station) -> No
 
 
 def test_strangers_get_a_bounded_number_of_queues_for_third_machines(station: Station) -> None:
-    """4,000 packets with admin queues of the attacker's choice."""
-    for start in range(0, 4000, 500):
+    """1,000 packets with admin queues of the attacker's choice."""
+    for start in range(0, 1000, 500):
         station.take(*(wanting(at, third(at)) for at in range(start, start + 500)))
     assert len(outgoing(station)) == limits.UNSOLICITED_MAX == 100
-    assert station.world.count(DROPPED) == 3900
-    assert len(station.bodies()) == 4000, "the messages themselves are taken"
+    assert station.world.count(DROPPED) == 900
+    assert len(station.bodies()) == 1000, "the messages themselves are taken"
 
 
 def test_express_messages_get_no_more(station: Station, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,8 +317,8 @@ def test_what_cannot_be_sent_is_given_up_and_counted(
 
 
 def test_a_flood_with_forged_sources_creates_nothing_for_them(station: Station) -> None:
-    """8,000 transactional packets over one session."""
-    for start in range(0, 8000, 1000):
+    """2,000 transactional packets over one session."""
+    for start in range(0, 2000, 1000):
         packets = [
             parcel(
                 source=UUID(int=10_000 + at),
@@ -331,8 +331,8 @@ def test_a_flood_with_forged_sources_creates_nothing_for_them(station: Station) 
         ]
         assert station.take(*packets) is None
     assert outgoing(station) == []
-    assert len(station.bodies("t")) == 4000
-    assert station.world.count(DROPPED) >= 8000
+    assert len(station.bodies("t")) == 1000
+    assert station.world.count(DROPPED) >= 2000
 
 
 def test_one_that_claims_our_own_identity_hears_nothing(station: Station) -> None:
