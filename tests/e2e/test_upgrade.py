@@ -245,7 +245,7 @@ with openmsmq.connect(sys.argv[1], reconnect=60.0) as manager:
 
 
 class Program:
-    """A program of the manager's own version, which does what it is told."""
+    """A program of the manager's own version, which calls functions by name."""
 
     def __init__(self, manager: ManagerProcess) -> None:
         self._process = subprocess.Popen(
