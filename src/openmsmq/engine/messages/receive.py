@@ -193,7 +193,7 @@ class Receiver:
     ) -> Future[None]:
         """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back.
 
-        `holder` is what has taken them.
+        `holder` is what has taken them. What was purged meanwhile is gone when this is answered.
         """
         _check_queue(queue)
         parts = self._held(queue, ranges, holder)
@@ -201,17 +201,17 @@ class Receiver:
         gone: Parts = parts if delete else ()
         if gone and queue.has_purged:
             gone = [entry for entry in expanded(parts) if not queue.is_purged(entry.lookup)]
+        removed = partial(pending.succeed, None)
         if gone is not parts:
             staying = set(lookups_of(gone))
-            self._core.removal.release(
-                queue, [lookup for lookup in lookups_of(parts) if lookup not in staying]
-            )
+            back = [lookup for lookup in lookups_of(parts) if lookup not in staying]
+            removed = partial(self._core.removal.release(queue, back).then, pending, lambda _: None)
             self._core.readers.notify()
         for part in gone:
             if isinstance(part, RunSlice):
                 queue.holds.hold_slice(part, REMOVING)
         queue.holds.hold([part.lookup for part in gone if isinstance(part, Entry)], REMOVING)
-        self._remove(queue, gone, lambda: pending.succeed(None), pending.fail, caller)
+        self._remove(queue, gone, removed, pending.fail, caller)
         return pending
 
     def enlist(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from struct import pack
 
 from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.disposition import Dispositions
 from openmsmq.engine.messages.expiry import Expiry
 from openmsmq.engine.messages.express import ExpressStore
@@ -90,25 +91,37 @@ class Removal:
         if queue.purge_pending:
             queue.purge_pending.difference_update(range(part.first, part.end))
 
-    def release(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
-        """Make held messages readable again, unless they were purged or expired meanwhile."""
+    def release(self, queue: ManagedQueue, lookups: Iterable[int]) -> Future[None]:
+        """Make held messages readable again, unless they were purged or expired meanwhile.
+
+        The answer comes when those that were purged are gone from the disk.
+        """
         back = list(lookups)
         queue.holds.release(back)
         purged = [lookup for lookup in back if lookup in queue.purge_pending]
+        removed: Future[None] = Future()
         if purged and not queue.deleted:
-            self.remove_purged(queue, purged)
+            removed = self.remove_purged(queue, purged)
+        else:
+            removed.succeed(None)
         self._expiry.released(queue, back)
         self._readers.wake(queue, [lookup for lookup in back if lookup not in purged])
+        return removed
 
-    def remove_purged(self, queue: ManagedQueue, lookups: list[int]) -> None:
-        """Messages that were purged while a reader held them are released: now they go."""
+    def remove_purged(self, queue: ManagedQueue, lookups: list[int]) -> Future[None]:
+        """Messages that were purged while a reader held them are released: now they go.
+
+        Should that fail, they stay out of sight, and go when the manager is started again.
+        """
+        pending: Future[None] = Future()
         express = [queue.express[lookup] for lookup in lookups if lookup in queue.express]
         self._express.drop(queue, [entry.lookup for entry in express])
         self._dispositions.removed_express(queue, express, purge_reason(queue), "")
         queue.purge_pending.difference_update(entry.lookup for entry in express)
         stored = [lookup for lookup in lookups if lookup in queue.purge_pending]
         if not stored:
-            return
+            pending.succeed(None)
+            return pending
         queue.holds.hold(stored, REMOVING)
 
         def apply(batch: Batch) -> None:
@@ -119,7 +132,12 @@ class Removal:
             self._dispositions.removed(batch, queue, gone, purge_reason(queue), "")
             note_purged(batch, queue)
 
-        self._state.submit(apply, lambda: self.forget(queue, stored), lambda error: None)
+        def committed() -> None:
+            self.forget(queue, stored)
+            pending.succeed(None)
+
+        self._state.submit(apply, committed, pending.fail)
+        return pending
 
 
 def purge_reason(queue: ManagedQueue) -> MessageClass:
@@ -128,14 +146,15 @@ def purge_reason(queue: ManagedQueue) -> MessageClass:
 
 
 def note_purged(batch: Batch, queue: ManagedQueue) -> None:
-    """Remember, beyond a crash too, which messages were purged while a reader held them."""
+    """Remember, beyond a crash too, which messages were purged while a reader held them.
+
+    Also those that are being removed: that is committed later, or fails.
+    """
     key = queue_key(queue.number, PURGED_ROW)
     kept = [
         lookup
         for lookup in sorted(queue.purge_pending)
-        if queue.holds.holder_of(lookup) not in (None, REMOVING)
-        and lookup not in queue.express
-        and not batch.is_taken(queue, lookup)
+        if lookup not in queue.express and not batch.is_taken(queue, lookup)
     ]
     if kept and not queue.deleted:
         batch.writer.put(Table.QUEUES, key, pack(f"<{len(kept)}Q", *kept))

@@ -421,6 +421,41 @@ def test_the_sender_hears_that_it_was_purged(
     assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
 
 
+@pytest.mark.parametrize("with_others", [True, False])
+def test_the_second_step_is_answered_when_a_purged_message_is_gone(
+    world: World, empty: ManagedQueue, with_others: bool
+) -> None:
+    """A crash brings nothing back whose removal was answered."""
+    world.send(empty, "a")
+    lookups = [entry.lookup for entry in world.take(empty, 1, READER)]
+    purged = world.core.queue_lifecycle.purge(empty)
+    if with_others:
+        world.send(empty, "new")
+        lookups += [entry.lookup for entry in world.take(empty, 1, READER)]
+        assert purged.done
+    ended = world.receiver.end(empty, ranges_of(lookups), READER, delete=True)
+    assert not ended.done
+    world.done(ended)
+    after = world.restart()
+    assert after.read(after.find("empty")) == []
+
+
+def test_the_second_step_fails_when_a_purged_message_cannot_be_removed(
+    world: World, empty: ManagedQueue
+) -> None:
+    """It stays out of sight, and goes when the manager is started again."""
+    world.send(empty, "a")
+    lookups = [entry.lookup for entry in world.take(empty, 1, READER)]
+    world.done(world.core.queue_lifecycle.purge(empty))
+    ended = world.receiver.end(empty, ranges_of(lookups), READER, delete=True)
+    world.commit(StorageFailed("disk"))
+    assert isinstance(ended.error, StorageFailed)
+    assert world.read(empty) == []
+    world.done(world.core.queue_lifecycle.purge(empty))
+    after = world.restart()
+    assert after.read(after.find("empty")) == []
+
+
 def test_only_what_was_begun_can_be_ended(world: World, held: ManagedQueue) -> None:
     """Not what is available, in a transaction, or being removed (DMPR-214)."""
     lookups = world.lookups(held)
