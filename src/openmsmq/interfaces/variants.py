@@ -127,7 +127,7 @@ class VariantArgument(Structure):
 
     @classmethod
     def of(cls, variant: PropVariant) -> Self:
-        """The argument that carries a value."""
+        """The argument that carries a value ([MS-MQMQ] 2.2.13)."""
         return cls(variant.vartype, 0, 0, 0, _wire_value(variant))
 
     def variant(self) -> PropVariant:

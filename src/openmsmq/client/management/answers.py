@@ -75,7 +75,10 @@ def _number(value: Value) -> int | None:
 
 
 def _texts(value: Value) -> tuple[str, ...] | None:
-    """A vector of texts, or of variants of texts, as some managers have it (MG-07)."""
+    """A vector of texts, or of variants of texts, as some managers have it.
+
+    ([MS-MQMR] 3.1.4.1; MG-07)
+    """
     if not isinstance(value, tuple):
         return None
     return tuple(str(item.value if isinstance(item, PropVariant) else item) for item in value)

@@ -45,7 +45,8 @@ def read_results(found: old.StartReadResult | old.StartRead2Result) -> stubs.Rec
     """What a read of RemoteRead answers.
 
     A read that was cancelled is none that succeeded, though its code is no failure ([MS-MQQP]
-    3.1.4.6). Plain packets get the headers that RemoteRead has behind them.
+    3.1.4.6). Reserved and eAckNack mean nothing ([MS-MQQP] 2.2.2.1). Plain packets get the headers
+    that RemoteRead has behind them.
     """
     described, sequence_id = found.description, 0
     if isinstance(described, old.ReadDescription2):

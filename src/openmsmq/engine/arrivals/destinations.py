@@ -40,7 +40,7 @@ class Destinations:
         "Messages with these are for queues here; a direct name says nothing else (AMB-51)."
 
     def is_here(self, head: Head) -> bool:
-        """Whether a message is for a queue of this manager."""
+        """Whether a message is for a queue of this manager ([MS-MQQB] 3.1.5.8.5; AMB-51)."""
         return head.addressee in self._addressees
 
     def message_key(self, head: Head, scope: bytes) -> bytes:

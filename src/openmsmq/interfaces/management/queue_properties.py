@@ -126,7 +126,7 @@ def message_count(facts: QueueFacts) -> Value:
 
 
 def byte_count(facts: QueueFacts) -> Value:
-    """TotalBytes, as far as 32 bits go (MG-25)."""
+    """TotalBytes, as far as 32 bits go ([MS-MQMR] 3.1.4.1; MG-25)."""
     return _u32(facts.queue.size + facts.queue.express.size)
 
 

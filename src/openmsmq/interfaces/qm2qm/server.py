@@ -201,6 +201,7 @@ class OldReadServer:
         call.respond(stubs.OpenedRemoteQueue(NULL_HANDLE, 0, 0, 0, result))
 
     def _open_queue(self, call: RpcCall, asked: stubs.OpenRemoteQueue) -> HostedQueue:
+        """Open a queue if the caller may: it is checked here alone ([MS-MQQP] 2.1)."""
         if asked.queue_format is None:
             raise InvalidParameter("no queue is named")
         if asked.access not in (RECEIVE_ACCESS, PEEK_ACCESS):
@@ -255,7 +256,10 @@ class OldReadServer:
     # Sessions
 
     def _open_session(self, call: RpcCall) -> None:
-        """RemoteQMOpenQueue ([MS-MQQP] 3.1.4.3): a number counts once (SS-07, SS-51)."""
+        """RemoteQMOpenQueue ([MS-MQQP] 3.1.4.3): a number counts once (SS-07, SS-51).
+
+        Its RemoteReadState is ReadyForRead from then on ([MS-MQDMPR] 3.1.1.16).
+        """
         asked = call.args(stubs.OpenSession)
         queue = self._queues.get(asked.context)
         is_sound = asked.pointer == asked.context != 0
@@ -290,7 +294,7 @@ class OldReadServer:
         queue.cursors.clear()
 
     def _session(self, call: RpcCall, number: int) -> HostedQueue | None:
-        """The queue of a number, if the caller's association reads it."""
+        """The queue of a number, if the caller's association reads it ([MS-MQQP] 2.1; SS-03)."""
         queue = self._queues.get(number)
         if queue is None or queue.reader is not call.association:
             return None
@@ -366,7 +370,10 @@ class OldReadServer:
         lookup_id: int | None,
         results: Results,
     ) -> None:
-        """Read a message, or wait for one; what it holds is ended or returns."""
+        """Read a message, or wait for one, as REMOTEREADDESC says ([MS-MQQP] 2.2.2.1).
+
+        What it holds is ended or returns.
+        """
         try:
             action, seek, queue = self._checked(call, asked, lookup_id)
             waiting = queue.waiting[asked.request_id] = WaitingRead()
@@ -402,7 +409,7 @@ class OldReadServer:
     def _checked(
         self, call: RpcCall, asked: stubs.ReadDescription, lookup_id: int | None
     ) -> tuple[ReadAction, Seek | None, HostedQueue]:
-        """The checks of a read in their order ([MS-MQQP] 3.1.4.1, 3.1.4.11)."""
+        """The checks of a read in their order ([MS-MQQP] 3.1.4.1, 3.1.4.11, and 2.1: SS-19)."""
         by_lookup = lookup_id is not None
         if by_lookup and (not asked.queue or asked.timeout_ms or asked.cursor):
             raise InvalidParameter("a lookup names a queue, and neither waits nor has a cursor")
@@ -432,7 +439,10 @@ class OldReadServer:
         read: Future[list[Entry]],
         results: Results,
     ) -> None:
-        """Answer a read; the message of a receive is held until it is ended (SS-49, SS-50)."""
+        """Answer a read; the message of a receive is held until it is ended (SS-49, SS-50).
+
+        REMOTEREADDESC comes back with packet, size and time of arrival ([MS-MQQP] 2.2.2.1).
+        """
         if read.error is not None:
             is_cancelled = queue.is_closed or isinstance(read.error, OperationCancelled)
             result = CANCELED if is_cancelled else result_of(read.error)

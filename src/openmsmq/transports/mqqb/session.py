@@ -449,7 +449,10 @@ def _with_header(packet: bytes, header: SessionHeader) -> bytes:
 
 
 def _split(packet: bytes, flags: int) -> tuple[bytes, SessionHeader]:
-    """A message and the SessionHeader behind it, or inside as some write it (AMB-1)."""
+    """A message and the SessionHeader behind it, or inside as some write it (AMB-1).
+
+    What goes on is the message alone ([MS-MQMQ] 2.2.20.4).
+    """
     size = u32(packet, 8)[0]
     inside = size == len(packet)
     header = SessionHeader.unpack(packet[-SessionHeader.SIZE :])

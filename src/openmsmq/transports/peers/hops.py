@@ -138,7 +138,9 @@ class Hops:
         peers: Iterable[Peer[LinkT]],
         drop: Callable[[LinkT | None, ManagedQueue], None],
     ) -> None:
-        """Another topology counts: queues leave hops that are none any more (RT-29).
+        """Another topology counts: queues leave hops that are none any more.
+
+        ([MS-MQQB] 3.1.6.2; RT-29)
 
         `drop` takes back what the link of a queue has, if there is one.
         """

@@ -251,7 +251,7 @@ class PgmTransport:
         return message
 
     def _open(self, route: MulticastRoute) -> PgmSource:
-        """A new session (RFC 3208, 3.1)."""
+        """A new session to the address of the name (RFC 3208, 3.1; [MC-MQSRM] 3.1.7.9)."""
         while True:
             tsi = Tsi(self._gsi, self._draw(1, 65_535))
             if tsi not in self._sources:

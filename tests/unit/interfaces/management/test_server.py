@@ -127,6 +127,12 @@ def test_calls_have_to_be_signed(world: World, level: int, is_enough: bool) -> N
 
 def test_there_are_two_operations(world: World) -> None:
     """MQMR-012, MQMR-048, MQMR-184"""
+    found = world.admin.raw(0, get_info(THE_MACHINE, [4]).encode())
+    assert isinstance(found, bytes)
+    assert stubs.GetInfoResults.decode(found).result == 0
+    found = world.admin.raw(1, stubs.ActionArguments(THE_MACHINE, "TIDY").encode())
+    assert isinstance(found, bytes)
+    assert stubs.ActionResult.decode(found).result == 0
     for opnum in (2, 3, 100):
         assert world.admin.raw(opnum, b"") == RpcStatus.OP_RNG_ERROR
 
@@ -266,8 +272,8 @@ def test_what_the_values_hold_does_not_matter_unless_they_lie(world: World) -> N
 def test_what_cannot_be_answered_is_refused_and_sets_nothing(
     world: World, managed: ManagedObject, propids: list[int], result: int
 ) -> None:
-    """MQMR-051, MQMR-052, MQMR-053, MQMR-061, MQMR-062, MQMR-063, MQMR-065, MQMR-066, MQMR-067,
-    MQMR-069, MQMR-075, MQMR-076, SYS-179, SYS-180, SYS-181, SYS-184
+    """MQMR-051, MQMR-052, MQMR-053, MQMR-055, MQMR-056, MQMR-061, MQMR-062, MQMR-063, MQMR-065,
+    MQMR-066, MQMR-067, MQMR-069, MQMR-075, MQMR-076, SYS-179, SYS-180, SYS-181, SYS-184
     """
     assert world.admin.refusal(managed, *propids) == result
     text = VariantArgument.of(PropVariant(VarType.VT_LPWSTR, "as it came"))

@@ -15,7 +15,7 @@ from openmsmq.interfaces.variants import NULL
 
 
 def test_the_interface_has_its_identifier() -> None:
-    """MQMR-003, SYS-171"""
+    """MQMR-003"""
     assert str(MANAGEMENT.uuid) == "41208ee0-e970-11d1-9b9e-00e02c064c39"
 
 

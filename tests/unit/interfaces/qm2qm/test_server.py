@@ -11,6 +11,7 @@ from tests.strategies.remote_reader import ORDERS, RemoteWorld
 from tests.strategies.rpc import Pair, make_acceptor, numbers
 
 from openmsmq.interfaces.qm2qm import stubs
+from openmsmq.interfaces.qm2qm.hosted_queue import ReadSession
 from openmsmq.interfaces.qm2qm.server import OF_SUPPORTING_SERVERS, OldReadServer
 from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM, Qm2qmOpnum, QmcommOpnum
 from openmsmq.interfaces.queue_format import DistributionListId, QueueFormatArgument
@@ -247,7 +248,7 @@ def test_there_are_no_other_operations(opener: Opener, reader: Reader) -> None:
 def test_what_cannot_be_opened_is_refused(
     opener: Opener, name: Any, access: int, share: int, result: int
 ) -> None:
-    """MQQP-023: access and names are looked at before the queue."""
+    """Access and names are looked at before the queue."""
     found = opener.ask(name, access, share)
     assert (found.result, found.handle, found.queue) == (result, NULL_HANDLE, 0)
 
@@ -261,6 +262,7 @@ def test_over_long_names_get_a_fault_and_the_next_caller_is_served(world: World)
 
 
 def test_rights_and_share_modes_are_those_of_remote_read(world: World) -> None:
+    """MQQP-023"""
     assert Opener(world).ask(ORDERS, share=1).result == 0
     assert Opener(world).ask(ORDERS).result == SHARING
     for grant in (Grant("send"), Grant("read", ("private$\\other",))):
@@ -287,6 +289,7 @@ def test_a_number_counts_once_and_cannot_be_guessed(world: World, opener: Opener
     assert other.cancel(found.queue, 1) == INVALID_HANDLE
     assert other.call(6, stubs.OneNumber(found.queue), stubs.OneNumber) == INVALID_HANDLE
     assert reader.session(found.queue, platform=17) == RpcStatus.BAD_STUB_DATA
+    assert reader.start(found.queue).result == TIMEOUT, "it counts for the one that presented it"
 
 
 def test_the_opener_closes_what_no_session_has_taken(world: World, opener: Opener) -> None:
@@ -387,6 +390,7 @@ def test_sizes_and_acknowledgements_out_of_range_get_a_fault(reader: Reader) -> 
     for size in (0x420001, 0xFFFFFFFF):
         lying = stub[:16] + size.to_bytes(4, "little") + stub[20:]
         assert reader.call(0, lying, stubs.StartReadResult) == RpcStatus.BAD_STUB_DATA
+    assert reader.start(5, 0).result == INVALID_PARAMETER, "there is no such queue"
     for code in (0, 3, 0xFFFFFFFF):
         asked = handle_stub(UUID(int=5)) + code.to_bytes(4, "little")
         assert reader.call(1, asked, stubs.HandleResult) == RpcStatus.BAD_STUB_DATA
@@ -626,13 +630,18 @@ def test_everything_returns_when_a_reader_is_gone(
     reader.start_later(number, request_id=2, timeout_ms=5000)
     queue = world.manager.find_queue("orders")
     order: list[str] = []
-    run_down = Association.run_down
+    run_down, close_session = Association.run_down, ReadSession.run_down
+
+    def closed(session: ReadSession) -> None:
+        assert not queue.holds, "what was read is back before its session ends"
+        close_session(session)
 
     def noted(association: Association) -> None:
         order.extend(type(context).__name__ for context in association._handles.values())
         run_down(association)
 
     monkeypatch.setattr(Association, "run_down", noted)
+    monkeypatch.setattr(ReadSession, "run_down", closed)
     reader.pair.server.lost()
     assert queue.holds
     second.pair.server.lost()

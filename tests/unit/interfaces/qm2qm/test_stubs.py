@@ -28,7 +28,7 @@ def test_a_description_has_44_bytes_and_its_buffer() -> None:
 
 
 def test_a_size_beyond_the_limit_is_malformed() -> None:
-    """MQQP-037: in answers, too."""
+    """In answers, too."""
     reply = stubs.StartReadResult(NULL_HANDLE, description(7), 0).encode()
     lying = reply[:36] + (0x420001).to_bytes(4, "little") + reply[40:]
     with pytest.raises(Malformed):

@@ -680,7 +680,7 @@ def test_acknowledged_messages_are_reported() -> None:
 
 
 def test_an_acknowledgement_that_comes_with_a_message_counts() -> None:
-    """MQQB-222, MQQB-224: the message comes without it."""
+    """MQQB-222, MQQB-224, MQBR-118: the message comes without it, and goes on without it."""
     session = opened()
     session.send(outgoing(1), START)
     session.receive_data(with_header(SessionHeader(1, 0, 0, 1, 0, 64)), START)

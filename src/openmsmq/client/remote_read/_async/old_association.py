@@ -154,14 +154,14 @@ class OldAssociation(RpcAssociation):
         return stubs.CreatedCursor(made.first, made.second)
 
     async def _close_cursor(self, asked: Any) -> stubs.Status32:
-        """RemoteQMCloseCursor ([MS-MQQP] 3.2.4.8)."""
+        """RemoteQMCloseCursor ([MS-MQQP] 3.2.4.8, 3.1.4.5)."""
         arguments = old.TwoNumbers(self._number(asked.context), asked.cursor)
         opnum = Qm2qmOpnum.CLOSE_CURSOR
         done = await self.call(opnum, arguments, old.OneNumber, syntax=QM2QM)
         return stubs.Status32(done.number)
 
     async def _purge(self, asked: Any) -> stubs.Status32:
-        """RemoteQMPurgeQueue, whose failures may be thrown ([MS-MQQP] 3.2.4.4; SS-36)."""
+        """RemoteQMPurgeQueue, whose failures may be thrown ([MS-MQQP] 3.2.4.4, 3.1.4.7; SS-36)."""
         arguments = old.OneNumber(self._number(asked.context))
         opnum = Qm2qmOpnum.PURGE_QUEUE
         done = await self.call(opnum, arguments, old.OneNumber, syntax=QM2QM)
@@ -172,7 +172,10 @@ class OldAssociation(RpcAssociation):
     async def _start(
         self, asked: Any, wait: float | None, abandoned: list[RpcLink] | None
     ) -> stubs.ReceiveResults:
-        """RemoteQMStartReceive and its two later forms ([MS-MQQP] 3.2.4.2)."""
+        """RemoteQMStartReceive and its two later forms ([MS-MQQP] 3.2.4.2).
+
+        The handle of a read that failed is not used ([MS-MQQP] 3.1.4.1).
+        """
         key = asked.context, asked.request_id
         number = next(self._requests) & U32_MAX
         described = read_description(self._number(asked.context), asked, number)
@@ -194,6 +197,7 @@ class OldAssociation(RpcAssociation):
         wait: float | None,
         abandoned: list[RpcLink] | None,
     ) -> old.StartReadResult | old.StartRead2Result:
+        """One of the three calls; a REMOTEREADDESC out of range is refused ([MS-MQQP] 2.2.2.1)."""
         arguments: Structure
         kind: Any = old.StartRead2Result
         if asked.action in SEEKS:
@@ -231,7 +235,7 @@ class OldAssociation(RpcAssociation):
         return stubs.Status32(done.number)
 
     async def _end(self, asked: Any) -> stubs.Status32:
-        """RemoteQMEndReceive ([MS-MQQP] 3.2.4.3)."""
+        """RemoteQMEndReceive, which ends the handle of a read ([MS-MQQP] 3.2.4.3, 2.2.1.2)."""
         handle = self._held.pop((asked.context, asked.request_id), None)
         if handle is None:
             raise InvalidHandle(f"request {asked.request_id} holds no message")

@@ -39,8 +39,8 @@ def send_away(elsewhere: RemoteManager) -> None:
 def test_a_manager_tells_of_itself_and_its_queues(
     elsewhere: RemoteManager, management: openmsmq.RemoteManagement
 ) -> None:
-    """MQMR-001, MQMR-002, MQMR-003, MQMR-004, MQMR-005, MQMR-013, MQMR-038, MQMR-057, MQMR-058,
-    MQMR-059, MQMR-220, MQMR-223, MQMR-225: found by the endpoint mapper, over one connection.
+    """MQMR-001, MQMR-002, MQMR-003, MQMR-004, MQMR-005, MQMR-013, MQMR-057, MQMR-058, MQMR-059,
+    MQMR-220, MQMR-223, MQMR-225, SYS-171: found by the endpoint mapper, over one connection.
     """
     elsewhere.send("a", "b")
     machine = management.machine()
@@ -53,6 +53,16 @@ def test_a_manager_tells_of_itself_and_its_queues(
     assert (queue.last_ack, queue.attempts, queue.incoming) == (None, None, ())
     assert management.queue("billing").transactional == "YES"
     assert sum(elsewhere.connections()) == 1
+
+
+def test_only_an_administrator_is_answered(elsewhere: RemoteManager) -> None:
+    """MQMR-038"""
+    place: dict[str, Any] = {"mapper_port": elsewhere.mapper_port}
+    with (
+        openmsmq.connect_management("127.0.0.1", **place, **LOGIN | {"user": "alice"}) as other,
+        pytest.raises(openmsmq.AccessDenied),
+    ):
+        other.machine()
 
 
 def test_queues_are_listed_and_an_outgoing_one_is_paused(

@@ -108,6 +108,10 @@ class Script:
         "Messages come with a packet that cannot be read."
         self.lost: set[int] = set()
         "Operations that are not answered."
+        self.waiting: set[int] = set()
+        "Operations that never end."
+        self.waits = asyncio.Event()
+        "One of them began."
         world.send("hello")
         reader = world.connect()
         self._message = reader.start(reader.open())
@@ -126,6 +130,9 @@ class Script:
         self.calls.append((code, arguments))
         if code in self.lost:
             raise ConnectionLost("cut")
+        if code in self.waiting:
+            self.waits.set()
+            await asyncio.Event().wait()
         result = self.results.get(code, 0)
         if kind is stubs.QueueContextArgument:
             return stubs.QueueContextArgument(HANDLE)
@@ -323,11 +330,36 @@ def test_a_queue_is_purged_through_its_handle(script: Script) -> None:
     assert run(script, work)[1] == stubs.QueueContextArgument(HANDLE)
 
 
+@pytest.mark.parametrize("code", [0, 0xC00E0088, 0xC00E0051, 0xC0000022, 0x80004005])
+def test_a_close_or_cancel_that_fails_is_like_one_that_does_not(script: Script, code: int) -> None:
+    """MQRR-098, MQRR-193: whatever the code is."""
+    script.results = {OP.CLOSE_QUEUE: code, OP.CANCEL_RECEIVE: code}
+    script.waiting.add(OP.START_RECEIVE)
+
+    async def work(manager: aio.Manager) -> None:
+        queue = await manager.open_queue("orders")
+        task = asyncio.create_task(queue.receive())
+        await script.waits.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await queue.close()
+
+    run(script, work)
+    assert script.opnums() == [
+        OP.OPEN_QUEUE,
+        OP.START_RECEIVE,
+        OP.CANCEL_RECEIVE,
+        OP.END_RECEIVE,
+        OP.CLOSE_QUEUE,
+    ]
+
+
 @pytest.mark.parametrize("code", [0xC00E0088, 0xC00E0051, 0xC0000022, 0x80004005])
 @pytest.mark.parametrize("opnum", [4, 6, 7, 9, 10, 12, 13, 15, 100])
 def test_every_failure_is_reported_with_any_code(script: Script, opnum: int, code: int) -> None:
-    """MQRR-084, MQRR-085, MQRR-098, MQRR-103, MQRR-171, MQRR-193, MQRR-279, MQRR-319, MQRR-350,
-    MQRR-370, MQRR-392, MQRR-403
+    """MQRR-084, MQRR-085, MQRR-103, MQRR-171, MQRR-279, MQRR-319, MQRR-350, MQRR-370, MQRR-392,
+    MQRR-403
     """
     script.results[opnum] = code
 

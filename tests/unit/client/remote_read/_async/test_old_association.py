@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.unit.client.remote_read.managers import (
@@ -18,10 +19,11 @@ from tests.unit.client.remote_read.managers import (
 
 import openmsmq
 from openmsmq import Seek, aio
-from openmsmq.errors import UnsupportedOperation
+from openmsmq.errors import Malformed, UnsupportedOperation
 from openmsmq.interfaces.qm2qm import server as old_server
+from openmsmq.interfaces.qm2qm import stubs as old
 from openmsmq.interfaces.qm2qm.server import OldReadServer
-from openmsmq.interfaces.qm2qm.stubs import VersionResult
+from openmsmq.interfaces.qm2qm.stubs import Qm2qmOpnum, VersionResult
 from openmsmq.rpc.interface import RpcCall
 from openmsmq.rpc.status import RpcFault, RpcStatus
 
@@ -100,6 +102,9 @@ def test_cursors_lookups_and_purge_work(
     with queue.cursor() as cursor:
         assert cursor.peek(timeout=0).body == b"a"
         assert cursor.next(timeout=0).body == b"b"
+        [hosted] = elsewhere.service.old_reading._queues.values()
+        assert len(hosted.cursors) == 1
+    assert not hosted.cursors
     first = queue.peek(timeout=0)
     second = queue.peek_by_lookup_id(first.lookup_id, seek=Seek.NEXT)
     assert second.body == b"b"
@@ -176,7 +181,6 @@ def test_the_oldest_managers_do_not_know_their_version(
 def test_failures_are_those_of_the_manager(
     elsewhere: RemoteManager, manager: openmsmq.Manager
 ) -> None:
-    """MQQP-178, MQQP-218, MQQP-219"""
     with pytest.raises(openmsmq.QueueNotFound):
         manager.open_queue("none")
     queue = manager.open_queue("orders")
@@ -185,6 +189,68 @@ def test_failures_are_those_of_the_manager(
         queue.receive(timeout=0)
     with pytest.raises(openmsmq.MQError):
         queue.purge()
+
+
+def answer(
+    elsewhere: RemoteManager,
+    monkeypatch: pytest.MonkeyPatch,
+    opnum: int,
+    handle: Callable[[RpcCall], None],
+) -> None:
+    """Have an operation answered in another way."""
+    methods = elsewhere.service.old_reading.interface.methods
+    changed = type(methods[opnum])(methods[opnum].name, methods[opnum].arguments, handle)
+    monkeypatch.setitem(methods, opnum, changed)
+
+
+def throw(call: RpcCall) -> None:
+    raise RpcFault(0xC00E0002)
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [throw, lambda call: call.respond(old.OneNumber(0xC00E0002))],
+    ids=["thrown", "returned"],
+)
+def test_a_purge_may_fail_in_two_ways(
+    elsewhere: RemoteManager,
+    manager: openmsmq.Manager,
+    monkeypatch: pytest.MonkeyPatch,
+    handle: Callable[[RpcCall], None],
+) -> None:
+    """MQQP-178"""
+    answer(elsewhere, monkeypatch, Qm2qmOpnum.PURGE_QUEUE, handle)
+    with pytest.raises(openmsmq.MQError) as refused:
+        manager.open_queue("orders").purge()
+    assert refused.value.hresult == 0xC00E0002
+
+
+@pytest.mark.parametrize("code", [0xC00E0088, 0xC00E0051, 0x80004005])
+def test_the_handle_of_a_read_that_failed_is_not_used(
+    elsewhere: RemoteManager, manager: openmsmq.Manager, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """MQQP-218, MQQP-219: whatever the code is."""
+    ended: list[RpcCall] = []
+    described = old.ReadDescription2(old.ReadDescription(*(0,) * 10, None), 0)
+    result = old.StartRead2Result(UUID(int=7), described, code)
+    answer(elsewhere, monkeypatch, Qm2qmOpnum.START_RECEIVE_2, lambda call: call.respond(result))
+    answer(elsewhere, monkeypatch, Qm2qmOpnum.END_RECEIVE, ended.append)
+    queue = manager.open_queue("orders")
+    with pytest.raises(openmsmq.MQError) as refused:
+        queue.receive(timeout=0)
+    assert refused.value.hresult == code
+    assert not ended
+
+
+def test_an_answer_beyond_the_largest_size_is_refused(
+    elsewhere: RemoteManager, manager: openmsmq.Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQQP-037"""
+    described = old.ReadDescription(*(0,) * 4, 0x420001, *(0,) * 5, None)
+    result = old.StartRead2Result(UUID(int=7), old.ReadDescription2(described, 0), 0)
+    answer(elsewhere, monkeypatch, Qm2qmOpnum.START_RECEIVE_2, lambda call: call.respond(result))
+    with pytest.raises(Malformed):
+        manager.open_queue("orders").receive(timeout=0)
 
 
 def test_a_lost_connection_opens_the_queue_again(
