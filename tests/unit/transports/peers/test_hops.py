@@ -353,9 +353,11 @@ def test_a_transactional_message_that_expires_on_the_way_is_a_dead_letter_of_its
     found = in_line()
     target = found.queue("c", transactional=True)
     down(found, "c")
+    at_router = capture(found["b"])
     found.send("a", target, b"1", transactional=True, dead_letter=True, time_to_reach_queue=30)
     found.send("a", target, b"2", transactional=True, dead_letter=True)
     found.net.wait(120)
+    assert len(at_router) > 2, "the second is sent again while no acknowledgement comes"
     assert found["b"].local.queues.dead_letter.messages == 0
     assert found["b"].local.queues.transactional_dead_letter.messages == 0
     assert found["a"].local.queues.transactional_dead_letter.messages == 1
