@@ -180,7 +180,7 @@ class OldReadServer:
     # qmcomm
 
     def _open(self, call: RpcCall) -> None:
-        """R_QMOpenRemoteQueue ([MS-MQMP] 3.1.4.2): arguments are checked before anything else."""
+        """R_QMOpenRemoteQueue ([MS-MQMP] 3.1.4.2): all is checked here ([MS-MQQP] 2.1)."""
         asked = call.args(stubs.OpenRemoteQueue)
         try:
             queue = self._open_queue(call, asked)
@@ -201,7 +201,6 @@ class OldReadServer:
         call.respond(stubs.OpenedRemoteQueue(NULL_HANDLE, 0, 0, 0, result))
 
     def _open_queue(self, call: RpcCall, asked: stubs.OpenRemoteQueue) -> HostedQueue:
-        """Open a queue if the caller may: it is checked here alone ([MS-MQQP] 2.1)."""
         if asked.queue_format is None:
             raise InvalidParameter("no queue is named")
         if asked.access not in (RECEIVE_ACCESS, PEEK_ACCESS):
@@ -256,10 +255,7 @@ class OldReadServer:
     # Sessions
 
     def _open_session(self, call: RpcCall) -> None:
-        """RemoteQMOpenQueue ([MS-MQQP] 3.1.4.3): a number counts once (SS-07, SS-51).
-
-        Its RemoteReadState is ReadyForRead from then on ([MS-MQDMPR] 3.1.1.16).
-        """
+        """RemoteQMOpenQueue ([MS-MQQP] 3.1.4.3, [MS-MQDMPR] 3.1.1.16): once (SS-07, SS-51)."""
         asked = call.args(stubs.OpenSession)
         queue = self._queues.get(asked.context)
         is_sound = asked.pointer == asked.context != 0
@@ -370,10 +366,7 @@ class OldReadServer:
         lookup_id: int | None,
         results: Results,
     ) -> None:
-        """Read a message, or wait for one, as REMOTEREADDESC says ([MS-MQQP] 2.2.2.1).
-
-        What it holds is ended or returns.
-        """
+        """Read a message, or wait for one, as REMOTEREADDESC says ([MS-MQQP] 2.2.2.1)."""
         try:
             action, seek, queue = self._checked(call, asked, lookup_id)
             waiting = queue.waiting[asked.request_id] = WaitingRead()
@@ -439,10 +432,7 @@ class OldReadServer:
         read: Future[list[Entry]],
         results: Results,
     ) -> None:
-        """Answer a read; the message of a receive is held until it is ended (SS-49, SS-50).
-
-        REMOTEREADDESC comes back with packet, size and time of arrival ([MS-MQQP] 2.2.2.1).
-        """
+        """Answer a read ([MS-MQQP] 2.2.2.1); a receive holds its message (SS-49, SS-50)."""
         if read.error is not None:
             is_cancelled = queue.is_closed or isinstance(read.error, OperationCancelled)
             result = CANCELED if is_cancelled else result_of(read.error)
