@@ -24,15 +24,18 @@ class Deadlines:
 
     def __init__(self, timed: Timed) -> None:
         self._timed = timed
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
+        "When it is due, for a handle of uvloop that is due at once does not say so."
 
     def changed(self) -> None:
         """The next deadline may be earlier than it was."""
         deadline = self._timed.next_deadline
         if deadline is None:
             return
-        if self._timer is None or deadline < self._timer.when():
+        if self._timer is None or deadline < self._timer_at:
             self.stop()
+            self._timer_at = deadline
             self._timer = asyncio.get_running_loop().call_at(deadline, self._tick)
 
     def stop(self) -> None:

@@ -220,7 +220,9 @@ class LoopDriver:
         self._is_here = False
         "The commit under way is made in the loop."
         self._faults = FaultLog()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
+        "When it is due, for a handle of uvloop that is due at once does not say so."
         self._on_commit: list[asyncio.Future[None]] = []
         "Those who wait for the commit that runs or comes next."
         self._thread = CommitThread("openmsmq-commit")
@@ -324,10 +326,10 @@ class LoopDriver:
         loop = asyncio.get_running_loop()
         at = loop.time() + left
         if self._timer is not None:
-            if self._timer.when() <= at:
+            if self._timer_at <= at:
                 return
             self._timer.cancel()
-        self._timer = loop.call_at(at, self._on_time)
+        self._timer, self._timer_at = loop.call_at(at, self._on_time), at
 
     def _on_time(self) -> None:
         self._timer = None

@@ -735,6 +735,24 @@ def test_a_task_is_answered_after_its_commit(setting: Setting) -> None:
     run(setting, test)
 
 
+def test_what_is_due_at_once_is_no_trouble_in_any_loop(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A timer of uvloop that is due within half a millisecond does not know when."""
+    uvloop = pytest.importorskip("uvloop")
+    monkeypatch.setattr(type(setting.core), "next_deadline", property(lambda core: 0.0))
+
+    async def test() -> None:
+        loop = Loop(setting)
+        loop.driver.call(lambda: None)
+        assert loop.driver.call(lambda: setting.readable) == []
+        monkeypatch.undo()
+        await loop.driver.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(test())
+
+
 def test_an_answer_that_is_there_at_once_needs_no_commit(setting: Setting) -> None:
     async def test(loop: Loop) -> None:
         await loop.driver.wait(lambda: setting.send("a", express=True))
