@@ -2,12 +2,15 @@
 
 `python -m bench.transfer [MESSAGES]`, 100,000 unless told otherwise. The messages are put into a
 queue that is paused; then it is resumed and the clock runs until the other manager has them all.
-Recoverable and transactional ones are on the disks of both.
+Recoverable and transactional ones are on the disks of both. Beside the rate stands the processor
+time of both managers for each message, until the sender has forgotten them, and the ratio of the
+busier end to that of raw packets: it is what counts where the machine has other work.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import openmsmq
 from bench import loopback
@@ -24,6 +28,22 @@ from openmsmq import Message
 BATCH = 1000
 BODY = bytes(range(256)) * 4
 KINDS = ("express", "recoverable", "transactional")
+
+
+class Transfer(NamedTuple):
+    """What a run has shown."""
+
+    rate: float
+    "Messages a second."
+    sender: float
+    "Microseconds of processor time for each, of both managers."
+    receiver: float
+
+
+def processor(pid: int) -> float:
+    """Seconds that all threads of a process have worked."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 class Manager:
@@ -85,30 +105,43 @@ def fill(manager: openmsmq.Manager, queue: openmsmq.Queue, kind: str, count: int
             queue.send_many([message] * BATCH)
 
 
-def measure(sender: Manager, receiver: Manager, kind: str, count: int) -> float:
-    """Messages a second."""
+def measure(sender: Manager, receiver: Manager, kind: str, count: int) -> Transfer:
+    """One run."""
     with openmsmq.connect(sender.address) as manager:
         queue = manager.open_queue(rf"DIRECT=OS:b\private$\{kind}")
         queue.pause()
         fill(manager, queue, kind, count)
         with openmsmq.connect(receiver.address) as there:
             arrived = there.open_queue(kind)
+            before = [processor(manager.pid) for manager in (sender, receiver)]
             queue.resume()
             start = time.perf_counter()
+            seconds = 0.0
             while arrived.info().messages < count:
-                time.sleep(0.01)
-            seconds = time.perf_counter() - start
+                time.sleep(0.01 + seconds / 20)  # to ask costs something, too
+                seconds = time.perf_counter() - start
+            while any(info.messages for info in manager.queues(everything=True)):
+                time.sleep(0.5)
+            after = [processor(manager.pid) for manager in (sender, receiver)]
             arrived.purge()
-        while any(info.messages for info in manager.queues(everything=True)):
-            time.sleep(0.05)
-    return count / seconds
+    worked = [(end - begin) / count * 1e6 for begin, end in zip(before, after, strict=True)]
+    return Transfer(count / seconds, *worked)
+
+
+def _cpu(found: Transfer | loopback.Loopback, raw: loopback.Loopback | None) -> str:
+    """Microseconds of both ends, and how the busier one compares with raw packets."""
+    text = f"{found.sender:>7.1f}{found.receiver:>6.1f} us"
+    if raw is None:
+        return " " * 9 + text
+    return f"{text}{max(raw[1:]) / max(found[1:]):>8.2f}x"
 
 
 def main(count: int = 100_000) -> None:
     """Measure all three kinds, beside what the network does."""
-    raw = loopback.packets_per_second()
-    print(f"{'manager to manager, 1 KiB':<52}{'of raw':>21}")
-    print(f"  {'one packet a write, nothing else (raw)':<50}{raw:>12,.0f}/s")
+    raw = loopback.measure()
+    print(f"load average {os.getloadavg()[0]:.1f}")
+    print(f"{'manager to manager, 1 KiB':<46}{'rate':>10}{'of raw':>9}{'CPU':>15}{'of raw':>9}")
+    print(f"  {'one packet a write, nothing else (raw)':<42}{raw.rate:>10,.0f}/s{_cpu(raw, None)}")
     folder = Path(tempfile.mkdtemp())
     ports = free_port(), free_port()
     sender = Manager(folder, "a", ports[0], {"b": ports[1]})
@@ -120,8 +153,9 @@ def main(count: int = 100_000) -> None:
             for kind in KINDS:
                 manager.create_queue(kind, transactional=kind == "transactional")
         for kind in KINDS:
-            rate = measure(sender, receiver, kind, count)
-            print(f"  {kind:<50}{rate:>12,.0f}/s{rate / raw:>8.2f}x", flush=True)
+            found = measure(sender, receiver, kind, count)
+            ratio = f"{found.rate / raw.rate:>8.2f}x"
+            print(f"  {kind:<42}{found.rate:>10,.0f}/s{ratio}{_cpu(found, raw)}", flush=True)
     finally:
         sender.stop()
         receiver.stop()
