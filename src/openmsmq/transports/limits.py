@@ -27,6 +27,10 @@ sender sends again.
 """
 ARRIVED_SIZE_MAX: Final = 8 << 20
 "Bytes of messages of a session that wait to be stored. At the limit: nothing more is read from it."
+PIECES_MAX: Final = 32
+"""Pieces of 4 KiB of a stranger that are handled in one turn where they cost little. At the limit:
+the rest waits for the next turn.
+"""
 REFUSALS_MAX: Final = 16
 """Connections beyond the limit that get a refusal at the same time. At the limit: further ones are
 closed without.

@@ -59,6 +59,8 @@ _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _STRANGER: Final = Owed.STRANGER.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
+_NOT_TRANSACTIONAL: Final = ~Owed.TRANSACTIONAL.value
+"What may have to be sent for a message, where it counts who brought it."
 _ACKNOWLEDGED: Final = Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL
 
 
@@ -364,18 +366,19 @@ class Arrivals:
         if receive != INFINITE:
             expires = expiry(head.sent_time - self._core.timeline.shift, receive, NEVER)
         owed = owed_for(flags, PacketView(packet).acknowledge) & _NOT_JOURNAL
-        if not work.origin.is_known:
+        is_transactional = bool(flags & UserFlags.TH)
+        wants_receipt = is_transactional and position is not None and position.wants_receipt
+        if wants_receipt and self._may_answer(work.batch, work.origin, head):
+            owed |= _FINAL_ACK
+        if owed & _NOT_TRANSACTIONAL and not work.origin.is_known:
             owed |= _STRANGER
             if owed & _ACKNOWLEDGED:
                 self._note_place(work, head)
         owed |= work.origin.transport
-        if not flags & UserFlags.TH:
-            priority = head.base_flags & BaseFlags.PR
-            return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
-        wants_receipt = position is not None and position.wants_receipt
-        if wants_receipt and self._may_answer(work.batch, work.origin, head):
-            owed |= _FINAL_ACK
-        return NewMessage(packet, 0, expires, False, owed)
+        if is_transactional:
+            return NewMessage(packet, 0, expires, False, owed)
+        priority = head.base_flags & BaseFlags.PR
+        return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
 
     def _note_place(self, work: ArrivalWork, head: Head) -> None:
         """Acknowledgements find the source of a message when its session is over (AMB-33)."""

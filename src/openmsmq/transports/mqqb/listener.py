@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import ssl
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,11 +24,11 @@ from openmsmq.net.wire import Wire
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
-from openmsmq.runtime.turns import Turns
+from openmsmq.runtime.turns import SHARE_S, Turns
 from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
 from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
-from openmsmq.transports.limits import REFUSALS_MAX
+from openmsmq.transports.limits import PIECES_MAX, REFUSALS_MAX
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.network import PeerMachine
@@ -42,7 +43,9 @@ CONNECT_WITHIN: Final = 30.0
 FAREWELL: Final = 2.0
 "Seconds that others get to take what was sent to them when the listener closes."
 PIECE: Final = 4 * 1024
-"Bytes of a stranger that are handled before others get a turn."
+"Bytes of a stranger that are handled before others get a turn, until it is known what they cost."
+TURN_S: Final = SHARE_S / 2
+"Seconds of the processor that a turn may take; the next one is shorter if it took more."
 RATES_EVERY: Final = 5.0
 "Seconds from one look at how fast unfinished packets come to the next."
 _log: Final = logging.getLogger(__name__)
@@ -331,6 +334,8 @@ class Spoken:
         self._is_over = False
         self._later: deque[bytes | Callable[[], None]] = deque()
         "The backlog: pieces of what came, and what is done when there is no more."
+        self._pieces = 1
+        "How many of them are handled in a turn."
         self._tap = tap
         self._machine = driver.call(lambda: make(tap or connection))
         if isinstance(self._machine, Link):
@@ -395,14 +400,15 @@ class Spoken:
             self._listener.turns.add(self._take_turn)
 
     def _take_turn(self) -> bool:
-        """Handle a piece; whether there is more."""
+        """Handle some pieces; whether there are more."""
         if not self._later:
             return False  # the connection was cut
-        piece = self._later.popleft()
         try:
+            piece = self._later[0]
             if isinstance(piece, bytes):
-                self._take(piece, self._listener.now())
+                self._take_pieces()
             else:
+                self._later.popleft()
                 piece()
         except Exception:
             self._later.clear()
@@ -411,6 +417,21 @@ class Spoken:
         if not self._later:
             self._connection.update()
         return bool(self._later)
+
+    def _take_pieces(self) -> None:
+        """Handle as many pieces as usually fit in a turn, and learn what they cost."""
+        later = self._later
+        found: list[bytes] = []
+        while later and len(found) < self._pieces and isinstance(piece := later[0], bytes):
+            found.append(piece)
+            later.popleft()
+        began = time.thread_time()
+        self._take(b"".join(found), self._listener.now())
+        took = time.thread_time() - began
+        if took > TURN_S:
+            self._pieces = max(1, len(found) // 2)
+        elif took < TURN_S / 2 and len(found) == self._pieces:
+            self._pieces = min(2 * self._pieces, PIECES_MAX)
 
     def _take(self, data: bytes, now: float) -> None:
         waited = self._pending

@@ -19,7 +19,8 @@ from openmsmq.engine.arrivals.transit import TRACED
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import Record
+from openmsmq.engine.storage.layout import Owed, Record, flags_of
+from openmsmq.engine.storage.runs import is_member
 from openmsmq.errors import StorageFailed
 from openmsmq.limits import HOP_COUNT_MAX
 from openmsmq.names.direct import DirectName
@@ -1287,6 +1288,20 @@ def test_what_the_source_has_sent_already_is_not_taken_from_another_session(
     assert station.bodies() == ["1"]
     assert station.bodies("t") == ["1", "2", "3"]
     assert len(station.rows(INCOMING)) == 2
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "stranger"])
+def test_what_comes_together_is_stored_as_a_run(station: Station, is_known: bool) -> None:
+    """Who brought a message matters only where something may have to be sent for it."""
+    origin = Origin(ADDRESS, "partner")
+    origin.entitle(PARTNER.bytes_le, is_proven=True, is_known=is_known)
+    acks = Acknowledge.POS_RECEIVE
+    station.take(*[parcel(str(n), number=n) for n in range(1, 6)], origin=origin)
+    station.take(*[parcel("a", number=n, acknowledge=acks) for n in range(6, 11)], origin=origin)
+    entries = station.world.entries(station.world.find("q"))
+    assert [is_member(entry.record) for entry in entries] == [True] * 5 + [False] * 5
+    marks = [bool(flags_of(entry.record) & Owed.STRANGER) for entry in entries]
+    assert marks == [False] * 5 + [not is_known] * 5
 
 
 # A change of class

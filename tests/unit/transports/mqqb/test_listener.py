@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Self
 
 import pytest
@@ -462,6 +463,7 @@ def test_what_a_stranger_sends_is_handled_in_turns(
 ) -> None:
     """Not more is read from it meanwhile; all of it counts, also after it has hung up."""
     monkeypatch.setattr(module, "PIECE", 50)
+    monkeypatch.setattr(module, "PIECES_MAX", 1)
     taken: list[bytes] = []
     ended: list[str] = []
     rounds = 0
@@ -489,6 +491,34 @@ def test_what_a_stranger_sends_is_handled_in_turns(
     assert b"".join(taken) == bytes(1000)
     assert max(map(len, taken)) == 50
     assert rounds >= 20
+
+
+def test_what_costs_little_is_handled_in_larger_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are shorter again as soon as one takes long."""
+    monkeypatch.setattr(module, "PIECE", 50)
+    monkeypatch.setattr(module, "PIECES_MAX", 8)
+    worked = 0.0
+    taken: list[int] = []
+
+    class Listening(Quiet):
+        def receive_data(self, data: bytes, now: float) -> None:
+            nonlocal worked
+            taken.append(len(data))
+            worked += 1.0 if len(taken) == 6 else 0.0
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (house, place):
+            monkeypatch.setattr(module, "time", SimpleNamespace(thread_time=lambda: worked))
+            monkeypatch.setattr(house.transport, "accept", Listening)
+            _, writer = await asyncio.open_connection(*place)
+            writer.write(bytes(3000))
+            await until(lambda: sum(taken) == 3000)
+            writer.close()
+
+    run(test)
+    assert taken[:9] == [50, 100, 200, 400, 400, 400, 200, 400, 400]
 
 
 def test_what_a_known_manager_sends_is_handled_at_once(
