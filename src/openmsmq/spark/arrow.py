@@ -127,13 +127,17 @@ class Columns:
     def _sent_time(self) -> pa.Array:
         return _time(self._user("I", "SentTime"))
 
-    def _source_manager(self) -> pa.Array:
+    @cached_property
+    def _sources(self) -> pa.Array:
         starts = every(len(self._block), NAMES, USER)
         return by_distinct(slices(self._block.head, starts, 16), _guid, pa.string())
 
+    def _source_manager(self) -> pa.Array:
+        return self._sources
+
     def _message_id(self) -> pa.Array:
         number = self._user("I", "MessageID").cast(pa.string())
-        return pc.binary_join_element_wise(self._source_manager(), number, "\\")
+        return pc.binary_join_element_wise(self._sources, number, "\\")
 
     def _delivery(self) -> pa.Array:
         return pc.if_else(self._block.has(UserFlags.DM), "recoverable", "express")
@@ -148,19 +152,20 @@ class Columns:
         return self._block.has(UserFlags.JN)
 
     def _dead_letter_queue(self) -> pa.Array:
-        trailers = self._block.trailers
-        if not contents(trailers).size:
-            return pa.nulls(len(trailers), pa.string())
-        return by_distinct(trailers, _letters, pa.string())
+        block = self._block
+        if block.sizes.equals(block.packet_sizes):
+            return pa.nulls(len(block), pa.string())
+        return by_distinct(block.trailers, _letters, pa.string())
 
     @cached_property
-    def _names(self) -> tuple[pa.Array, int]:
-        """What names a message's queues, and where it begins in the packet."""
+    def _names(self) -> tuple[pa.DictionaryArray, int]:
+        """What names a message's queues, each once, and where it begins in the packet."""
         block = self._block
         codes = {flags >> shift & 7 for flags in block.distinct_flags for shift in (10, 13, 16)}
         begin = FLAGS if codes <= _SIMPLE_NAMES else USER
         starts = pc.add(block.starts, _i32(begin))
-        return slices(block.data, starts, pc.subtract(block.after_names, starts)), begin
+        names = slices(block.data, starts, pc.subtract(block.after_names, starts))
+        return names.dictionary_encode(), begin
 
     def _queue_name(self, kind: str) -> pa.Array:
         names, begin = self._names

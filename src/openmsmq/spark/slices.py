@@ -86,7 +86,7 @@ def offsets(values: pa.BinaryArray) -> pa.Array:
 def by_distinct(
     values: pa.Array, decode: Callable[[bytes], str | None], kind: pa.DataType
 ) -> pa.Array:
-    """Each value decoded, the same ones once."""
+    """Each value decoded, the same ones once; `values` may be encoded by a dictionary already."""
     coded = values.dictionary_encode()
     decoded = pa.array([decode(value) for value in coded.dictionary.to_pylist()], kind)
     return decoded.take(coded.indices)

@@ -112,6 +112,7 @@ class ManagedTransaction(Holder):
     """One transaction of this queue manager."""
 
     __slots__ = (
+        "_last_spilled",
         "_sent_rows",
         "buffer",
         "buffered",
@@ -161,6 +162,8 @@ class ManagedTransaction(Holder):
         self.reserved: dict[ManagedQueue, int] = defaultdict(int)
         "Bytes it has sent, by queue."
         self._sent_rows = 0
+        self._last_spilled: dict[int, StagedSend] = {}
+        "The last message to each queue that was written to the store, by the number of the queue."
 
     @property
     def is_empty(self) -> bool:
@@ -241,14 +244,15 @@ class ManagedTransaction(Holder):
                 message.dedup_key,
             )
             rows.append((_key.pack(self.number, SENT, spill.first_row + place), sent_row(sent)))
+            self._last_spilled[sent.queue] = sent
         batch.writer.put_many(Table.TRANSACTIONS, rows)
         for queue in {queue for queue, _ in spill.messages}:
             batch.keep(queue)
 
     def write_prepared(self, batch: Batch, spill: Spill) -> None:
         """Write down all that the outcome will need ([MS-MQDMPR] 3.1.4.3)."""
-        rows = self._sent_before(batch)
-        self.write_spill(batch, spill._replace(messages=_with_last(batch, rows, spill.messages)))
+        messages = _with_last(batch, self._last_spilled.values(), spill.messages)
+        self.write_spill(batch, spill._replace(messages=messages))
         for place, (queue, lookup) in enumerate((*self.received, *self.moved)):
             key = _key.pack(self.number, RECEIVED, place)
             batch.writer.put(Table.TRANSACTIONS, key, _place.pack(queue.number, lookup))
@@ -362,11 +366,6 @@ class ManagedTransaction(Holder):
         batch.writer.delete_many(Table.TRANSACTIONS, [key for key, _ in rows])
         return [read_sent(row) for key, row in rows if _key.unpack(key)[1] == SENT]
 
-    def _sent_before(self, batch: Batch) -> list[StagedSend]:
-        """What was spilled, in order."""
-        first, end = _key.pack(self.number, SENT, 0), _key.pack(self.number, SENT + 1, 0)
-        return [read_sent(row) for _, row in batch.writer.scan(Table.TRANSACTIONS, first, end)]
-
 
 def packed_id(number: int) -> int:
     """TransactionHeader.Flags.ID of a transaction, in its place ([MS-MQMQ] 2.2.20.5).
@@ -389,7 +388,7 @@ def _marked(message: NewMessage, mark: int) -> NewMessage:
     return NewMessage(marked(message.packet, mark), *message[1:])
 
 
-def _with_last(batch: Batch, rows: list[StagedSend], buffer: Buffer) -> Buffer:
+def _with_last(batch: Batch, rows: Iterable[StagedSend], buffer: Buffer) -> Buffer:
     """What is buffered, with the last message to each queue marked; those in the store, too."""
     last = {sent.queue: sent for sent in rows}
     places = {queue: place for place, (queue, _) in enumerate(buffer)}
