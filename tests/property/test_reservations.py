@@ -10,11 +10,14 @@ such that copy them. Whatever happens, also in the midst of a commit:
 - of a subscription that belongs to someone only that one reads, and nothing leaves that this owner
   has not marked as read; what it has, leaves when it is done with it,
 - a check of the store finds nothing.
+
+Messages that are sent together are runs where the queue has no journal, until a subscription that
+copies follows it: so it is tried with and without these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -26,10 +29,13 @@ from tests.unit.engine.world import OWNER, World, commit_all, letter
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages import expiry_sweep as expiring
+from openmsmq.engine.messages import sparse_runs
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.storage import runs
+from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.subscriptions import reservations, subscription
 from openmsmq.engine.subscriptions.owners import bind, mark_read
 from openmsmq.engine.subscriptions.reservations import Reservations
@@ -57,6 +63,7 @@ NAMES: Final = {
 }
 OPERATIONS: Final = (
     ("send", 6),
+    ("send_group", 3),
     ("send_express", 2),
     ("send_expiring", 1),
     ("receive", 2),
@@ -101,43 +108,61 @@ def _small_sizes() -> Iterator[None]:
         patch.setattr(subscription, "AGAIN_MAX", 4)
         patch.setattr(emptying, "STEP", 3)
         patch.setattr(expiring, "STEP", 3)
+        patch.setattr(runs, "COUNT_MIN", 2)
+        patch.setattr(runs, "SPARSE", 1)
+        patch.setattr(sparse_runs, "PATIENCE", 1)
         yield
 
 
 class Run:
     """A program under way, and what is known to its callers."""
 
-    def __init__(self, *, transactional: bool) -> None:
+    def __init__(
+        self,
+        *,
+        transactional: bool,
+        first: int = 0,
+        names: Mapping[str, SubscriptionMode] = NAMES,
+    ) -> None:
+        """With `first` messages in the queue before it has subscriptions, and then no journal."""
+        self.names = names
         self.world = World()
-        self.world.queue("q", transactional=transactional, journal=True)
+        self.has_journal = not first
+        self.queue = self.world.queue("q", transactional=transactional, journal=self.has_journal)
         self.is_transactional = transactional
         self.sent = 0
         self.lasting: set[str] = set()
         "Messages that were acknowledged and that nothing but a reader can end."
         self.received: list[str] = []
         "What others have received for certain."
-        self.given: dict[str, dict[int, str]] = {name: {} for name in NAMES}
+        self.given: dict[str, dict[int, str]] = {name: {} for name in self.names}
         "By subscription: what was read at each position."
-        self.promised: dict[str, tuple[int, int]] = dict.fromkeys(NAMES, (0, 0))
+        self.promised: dict[str, tuple[int, int]] = dict.fromkeys(self.names, (0, 0))
         "Up to where each is done and was given, as was answered."
         self.unsure = 0
         "Messages that others may have received: the answer never came."
         self.is_purged = False
-        self.may_leave: dict[str, set[int]] = {name: set() for name in NAMES}
+        self.may_leave: dict[str, set[int]] = {name: set() for name in self.names}
         "By subscription: positions that its owner has marked, or that had no owner."
-        self.must_leave: dict[str, set[int]] = {name: set() for name in NAMES}
+        self.must_leave: dict[str, set[int]] = {name: set() for name in self.names}
         "Those that it has marked for certain."
-        self.owner: dict[str, str] = dict.fromkeys(NAMES, "")
+        self.owner: dict[str, str] = dict.fromkeys(self.names, "")
         "Who each belongs to, as was answered."
-        self.binding: dict[str, list[tuple[Future[None], str]]] = {name: [] for name in NAMES}
+        self.binding: dict[str, list[tuple[Future[None], str]]] = {name: [] for name in self.names}
         "Who each may belong to by now."
         self.moved: set[str] = set()
         "What was taken and then moved to a subqueue: it may come back and be taken again."
+        self.waiting: list[tuple[Future[Any], Callable[[Any], None]]] = []
+        if first:
+            self.send(3, first)
+            commit_all(self.world.core)
+            self.hear()
+            assert self.world.rows(Table.RUNS)
         self.start()
 
     def start(self) -> None:
         """A process begins."""
-        self.waiting: list[tuple[Future[Any], Callable[[Any], None]]] = []
+        self.waiting = []
         self.taken: list[tuple[Holder, list[Entry]]] = []
         self.back: list[list[Entry]] = []
         self.receiver = 0
@@ -145,7 +170,7 @@ class Run:
         self.queue = self.world.find("q")
         self.reservations = Reservations(self.world.core)
         self.open: dict[str, DurableSubscription] = {}
-        for name, way in NAMES.items():
+        for name, way in self.names.items():
             self.open[name] = self.world.done(self.reservations.open(name, self.queue, way))
             self.check_kept(name)
 
@@ -215,7 +240,13 @@ class Run:
         self.waiting.append((pending, then))
 
     def answer(self) -> None:
-        """Hear what is answered."""
+        """Hear what is answered; everyone belongs to whom was said."""
+        self.hear()
+        for name, binding in self.binding.items():
+            binding[:] = [one for one in binding if not one[0].done]
+            assert self.open[name].is_over or binding or self.open[name].owner == self.owner[name]
+
+    def hear(self) -> None:
         for item in list(self.waiting):
             pending, then = item
             if pending.done:
@@ -224,26 +255,34 @@ class Run:
                     then(pending.result())
                 else:
                     assert isinstance(pending.error, MQError)
-        for name, binding in self.binding.items():
-            binding[:] = [one for one in binding if not one[0].done]
-            assert self.open[name].is_over or binding or self.open[name].owner == self.owner[name]
 
-    def send(self, number: int, *, express: bool = False, expires: int = INFINITE) -> None:
-        self.sent += 1
-        body, world = str(self.sent), self.world
-        given: dict[str, Any] = {"number": self.sent, "expires": expires}
+    def send(
+        self, number: int, count: int = 1, *, express: bool = False, expires: int = INFINITE
+    ) -> None:
+        """Send messages; those with the same priority that last are a run."""
+        numbers = range(self.sent + 1, self.sent + 1 + count)
+        self.sent += count
+        bodies, world = list(map(str, numbers)), self.world
+        given: dict[str, Any] = {"expires": expires, "express": express}
+        if self.is_transactional:
+            given = {"expires": expires, "transactional": True}
+        else:
+            given["priority"] = number % 8
+        new = [letter(str(own), number=own, **given) for own in numbers]
 
         def sent(_: object) -> None:
             if not express and expires == INFINITE:
-                self.lasting.add(body)
+                self.lasting.update(bodies)
 
         if self.is_transactional:
             begun = world.transactions.begin()
-            world.enqueuer.send(self.queue, [letter(body, transactional=True, **given)], begun)
+            world.enqueuer.send(self.queue, new, begun)
             self.expect(world.transactions.commit(begun), sent)
         else:
-            new = letter(body, priority=number % 8, express=express, **given)
-            self.expect(world.enqueuer.send(self.queue, [new], None), sent)
+            self.expect(world.enqueuer.send(self.queue, new, None), sent)
+
+    def do_send_group(self, number: int) -> None:
+        self.send(number // 6, 2 + number % 6)
 
     def do_send(self, number: int) -> None:
         self.send(number)
@@ -327,14 +366,14 @@ class Run:
         self.world.pass_time(number)
 
     def do_reserve(self, number: int) -> None:
-        self.reserve(number, self.open[name_of(number)].reserved)
+        self.reserve(number, self.open[self.name_of(number)].reserved)
 
     def do_repeat(self, number: int) -> None:
-        found = self.open[name_of(number)]
+        found = self.open[self.name_of(number)]
         self.reserve(number, found.committed + number % (1 + found.reserved - found.committed))
 
     def reserve(self, number: int, after: int) -> None:
-        name = name_of(number)
+        name = self.name_of(number)
         found = self.open[name]
         count, size_max = 1 + number % 7, 300 if number % 5 == 0 else MANY
 
@@ -350,12 +389,12 @@ class Run:
         self.expect(self.reservations.reserve(found, after, count, size_max), reserved)
 
     def do_read(self, number: int) -> None:
-        name = name_of(number)
+        name = self.name_of(number)
         if not self.open[name].is_over:
             self.read_all(name)
 
     def do_finish(self, number: int, target: ManagedQueue | None = None) -> None:
-        name = name_of(number)
+        name = self.name_of(number)
         found = self.open[name]
         if found.is_over:
             return
@@ -376,7 +415,7 @@ class Run:
 
     def do_bind(self, number: int) -> None:
         """It belongs to someone; at times someone takes over, or was there before."""
-        name = name_of(number)
+        name = self.name_of(number)
         found, owner = self.open[name], f"owner {number % 4}"
         read = number % (1 + found.reserved)
         if found.is_over:
@@ -395,7 +434,7 @@ class Run:
 
     def do_mark(self, number: int) -> None:
         """Its owner has read something."""
-        name = name_of(number)
+        name = self.name_of(number)
         found = self.open[name]
         if found.is_over or not found.owner or not found.reserved:
             return
@@ -413,7 +452,7 @@ class Run:
 
     def do_give_back(self, number: int) -> None:
         """What was done and not read is back in the queue."""
-        name = name_of(number)
+        name = self.name_of(number)
         found = self.open[name]
         if found.is_over:
             return
@@ -429,15 +468,15 @@ class Run:
 
     def do_finish_to(self, number: int) -> None:
         if not self.open["lake"].is_over:
-            lake = list(NAMES).index("lake")
+            lake = list(self.names).index("lake")
             self.read_all("lake")
             self.moved.update(self.given["lake"].values())
             later = self.world.core.queues.subqueue(self.queue, "later")
-            self.do_finish(number - number % len(NAMES) + lake, later)
+            self.do_finish(number - number % len(self.names) + lake, later)
 
     def do_drop(self, number: int) -> None:
         """It ends, and another one with the same name begins."""
-        name = name_of(number)
+        name = self.name_of(number)
         found = self.open[name]
         if found.is_over:
             return
@@ -469,7 +508,7 @@ class Run:
         if number % 2:
             self.world = self.world.restart()
             self.reservations = Reservations(self.world.core)
-        for name in NAMES:
+        for name in self.names:
             found = self.open[name] = self.reservations.find(name, "q")
             self.read_all(name)
             if found.committed < found.reserved:
@@ -485,18 +524,18 @@ class Run:
             there = len(self.rows(name))
             assert self.world.done(self.reservations.drop(found)) == there >= left - done
         self.check_store()
-        self.given = {name: {} for name in NAMES}
-        for name in NAMES:
+        self.given = {name: {} for name in self.names}
+        for name in self.names:
             self.forget(name)
         self.lasting.clear()
         self.received.clear()
-        self.world.queue("q", transactional=self.is_transactional, journal=True)
+        self.world.queue("q", transactional=self.is_transactional, journal=self.has_journal)
         self.start()
 
     def quiesce(self) -> None:
         """Commit until nothing is left to be committed, and read."""
         commit_all(self.world.core)
-        for name in NAMES:
+        for name in self.names:
             self.read_all(name)
 
     def do_commit(self, number: int) -> None:
@@ -525,6 +564,9 @@ class Run:
         self.world = self.world.restart(number % 3)
         self.start()
 
+    def name_of(self, number: int) -> str:
+        return list(self.names)[number % len(self.names)]
+
     # The end
 
     def end(self) -> None:
@@ -534,7 +576,8 @@ class Run:
         self.quiesce()
         self.answer()
         self.check_store()
-        for name in reversed(NAMES):  # those first that leave the messages where they are
+        # Those first that leave the messages where they are.
+        for name in reversed(list(self.names)):
             found = self.open[name]
             readable = self.world.bodies(self.queue)
             before = -1
@@ -597,10 +640,6 @@ def positions(found: DurableSubscription) -> list[int]:
     return [at for at in range(found.committed + 1, found.reserved + 1) if at in found.read]
 
 
-def name_of(number: int) -> str:
-    return list(NAMES)[number % len(NAMES)]
-
-
 @examples(300)
 @given(STEPS, st.booleans())
 def test_what_was_given_is_given_again_and_nothing_twice_or_never(
@@ -610,3 +649,62 @@ def test_what_was_given_is_given_again_and_nothing_twice_or_never(
     for name, number in steps:
         run.do(name, number)
     run.end()
+
+
+@examples(200)
+@given(STEPS, st.booleans(), st.booleans())
+def test_so_it_is_with_messages_in_runs(
+    steps: list[tuple[str, int]], transactional: bool, alone: bool
+) -> None:
+    names = {"lake": SubscriptionMode.TAKE} if alone else NAMES
+    run = Run(transactional=transactional, first=9, names=names)
+    for name, number in steps:
+        run.do(name, number)
+    run.end()
+
+
+LIFE: Final = (
+    *(("reserve", 2), ("commit", 0), ("send_group", 22), ("commit", 0)),
+    *(("reserve", 4), ("commit", 0), ("commit", 0), ("receive", 1), ("commit", 0)),
+    *(("bind", 3), ("commit", 0), ("mark", 0), ("commit", 0)),
+    *(("finish", 2), ("commit", 0), ("move", 1), ("commit", 0), ("take", 2)),
+    *(("reserve", 6), ("commit", 0), ("commit", 0), ("abort_taken", 0), ("commit", 0)),
+    *(("mark", 3), ("finish", 7), ("commit", 0), ("commit", 0)),
+    *(("finish_to", 11), ("commit", 0), ("commit", 0)),
+)
+"What subscriptions do with messages in runs: reserve, read, remove, move, while others take some."
+
+
+def live(run: Run) -> None:
+    """All of it, to the last commit."""
+    for name, number in LIFE:
+        run.do(name, number)
+    run.quiesce()
+    run.answer()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transactional", [True, False])
+@pytest.mark.parametrize(("way", "step"), [("alone", 1), ("with copies", 5)])
+def test_a_crash_at_any_write_of_messages_in_runs(way: str, step: int, transactional: bool) -> None:
+    names = {"lake": SubscriptionMode.TAKE} if way == "alone" else NAMES
+    given: dict[str, Any] = {"transactional": transactional, "first": 9, "names": names}
+    whole = Run(**given)
+    store = whole.world.store
+    before, commit, commits = store.writes, store.commit, []
+
+    def count() -> None:
+        commit()
+        commits.append(store.writes - before)
+
+    store.commit = count  # type: ignore[method-assign]
+    live(whole)
+    writes = range(1, commits[-1] + 1)
+    crashes = [(write, False) for write in writes] + [(write, True) for write in commits]
+    for write, after in crashes[::step]:
+        run = Run(**given)
+        run.world.store.fail_at(write, after=after)
+        with pytest.raises(Crash):
+            live(run)
+        run.die(write)
+        run.end()
