@@ -16,14 +16,20 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from openmsmq.runtime import startup as opening
+from tests import java
 from tests.quick import EXAMPLES, QUICK
 
 SPARK = "tests/spark/"
 ALONE = (
-    *("test_cluster.py", "test_kill.py", "test_pipeline_process.py"),
+    *("test_cluster.py", "test_pipeline_process.py"),
     "test_tokens.py::test_a_token_is_shown_nowhere",
+    "test_same_rows.py::test_a_batch_is_the_same_when_others_interfere",
 )
-"Tests of Spark that start sessions of their own."
+"Tests of Spark that start sessions of their own, or need none."
+TABLES = tuple(
+    f"{SPARK}test_tables.py::test_{name}" for name in ("a_table", "a_kill", "two_writers")
+)
+"Tests of tables that need no session, but a store of objects."
 ONE_BY_ONE = (
     *("tests/e2e/", "tests/simulation/", "tests/tools/"),
     *("tests/property/test_crashes.py", "tests/property/test_queues.py"),
@@ -49,8 +55,7 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.register_profile(QUICK, settings.get_profile("default"), max_examples=EXAMPLES)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# Java that lives for seconds has no use for its second compiler, which takes a quarter of its time.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("JDK_JAVA_OPTIONS", java.options())
 
 # Tests make thousands of stores, and pytest keeps those of the last runs.
 setattr(opening, "BALLAST_SIZE", 0)  # noqa: B010  # it is a constant to everybody else
@@ -76,6 +81,8 @@ class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     """
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(TABLES):
+            return nodeid.partition("::")[0]
         if nodeid.startswith(SPARK):
             return nodeid if nodeid[len(SPARK) :].startswith(ALONE) else SPARK
         if nodeid.startswith(ONE_BY_ONE) and not nodeid.startswith(TOGETHER):

@@ -57,9 +57,8 @@ def session(job: Job) -> SparkSession:
     return made
 
 
-def run(job: Job) -> None:
+def move(spark: SparkSession, job: Job) -> None:
     """Move what is there."""
-    spark = session(job)
     rows = (
         spark.readStream.format("msmq")
         .schema("label string, body binary")
@@ -76,7 +75,6 @@ def run(job: Job) -> None:
         writer = writer.format("parquet").option("path", f"{job.folder}/table")
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    spark.stop()
 
 
 def main() -> None:
@@ -89,7 +87,9 @@ def main() -> None:
     for moment in awaited():
         if moment.name.startswith("file:"):
             threading.Thread(target=watch, args=(moment,), daemon=True).start()
-    run(job)
+    spark = session(job)
+    move(spark, job)
+    spark.stop()
 
 
 if __name__ == "__main__":

@@ -97,6 +97,10 @@ def test_a_queue_is_split_into_ranges(
     assert found.rdd.getNumPartitions() >= 8
     expected = {message.lookup_id for message in queue.peek_many(400, timeout=0)}
     assert {row.lookup_id for row in found.collect()} == expected
+    few = manager.create_queue(fresh("few"))
+    few.send_many(Message(b"x", priority=3 if n % 100 else 7) for n in range(400))
+    found = read(fresh("few"), "lookup_id bigint", messagesPerPartition="100")
+    assert found.rdd.getNumPartitions() <= 5, "a few urgent messages make no more tasks"
 
 
 def test_what_comes_after_planning_is_not_read(

@@ -31,6 +31,8 @@ def test_messages_are_decoded_in_sql_and_frames(
     assert (row.text, row.json, row.format) == ("text", '"text"', "activex:VT_LPWSTR")
     assert (row.p.label, row.p.headers, row.nothing) == ("l", {"rbs2-msg-id": "1"}, None)
     assert row.p.response_queue.endswith(r"private$\answers")
+    named = frame.select(functions.body_json("body", "body_type"))
+    assert named.columns == ["body_json(body, body_type)"]
     found = frame.select(
         functions.body_text("body", "body_type").alias("text"),
         functions.body_json("body", "body_type").alias("json"),

@@ -18,11 +18,12 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from openmsmq import Manager, Message
 from tests.e2e.managers import ManagerProcess, free_port
 from tests.spark.conftest import SOURCES
-from tests.spark.driver import Job
+from tests.spark.driver import Job, move
 from tests.spark.moments import Moment, Victim, travelling
 
 pytestmark = pytest.mark.slow
@@ -216,12 +217,12 @@ def survive(stream: Pipeline, moments: Iterable[Named], victim: Victim = "driver
 
 
 def test_a_driver_that_is_killed_before_it_decides_loses_and_doubles_nothing(
-    pipeline: Callable[..., Pipeline],
+    pipeline: Callable[..., Pipeline], spark: SparkSession
 ) -> None:
     stream = pipeline(sink="out")
     stream.send(2 * stream.job.per_trigger)
     stream.run(("decide:before", 2, "driver"))
-    stream.run()
+    move(spark, stream.job)
     stream.check()
 
 
