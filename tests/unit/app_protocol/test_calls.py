@@ -204,3 +204,10 @@ def test_an_error_of_another_shape_is_refused(members: dict[str, object]) -> Non
     """Success is none either."""
     with pytest.raises(Malformed):
         decode_error(payload(**members))
+
+
+def test_what_a_client_understands_is_said() -> None:
+    hello = Hello("test", capabilities=("runs", "units"))
+    assert json.loads(hello.encode())["capabilities"] == ["runs", "units"]
+    assert Hello.decode(hello.encode()) == hello
+    assert "capabilities" not in json.loads(Hello("test").encode())

@@ -17,7 +17,13 @@ from openmsmq.names.format import (
     Suffix,
     parse_format_name,
 )
-from openmsmq.names.reference import QueueReference, ReferenceCode, reference_for
+from openmsmq.names.reference import (
+    QueueReference,
+    ReferenceCode,
+    destination_from,
+    destination_reference,
+    reference_for,
+)
 from openmsmq.wire.reader import Reader
 from openmsmq.wire.text import encode_utf16z
 from openmsmq.wire.trace import TracingReader
@@ -226,3 +232,13 @@ def test_a_private_destination_on_the_sending_computer_is_on_the_destination() -
 def test_other_kinds_have_no_field(name: FormatName) -> None:
     with pytest.raises(IllegalFormatName, match="a message cannot carry"):
         reference_for(name, source=SOURCE, destination=DESTINATION)
+
+
+def test_a_group_address_is_written_as_a_direct_name() -> None:
+    group = parse_format_name("MULTICAST=239.192.0.9:8001")
+    field = destination_reference(group, source=SOURCE, destination=DESTINATION)
+    assert field == QueueReference(
+        ReferenceCode.DIRECT, raw=encode_utf16z("MULTICAST=239.192.0.9:8001")
+    )
+    assert destination_from("MULTICAST=239.192.0.9:8001") == group
+    assert destination_from(r"OS:a04bm02\q") == parse_format_name(r"DIRECT=OS:a04bm02\q")

@@ -558,3 +558,12 @@ def test_sizes_fit_what_they_measure(
     assert built.security.sender_cert_size == len(certificate)
     assert built.security.provider_info_size == 2 * (len(provider) + 1) + 4
     assert built.security.provider_name == provider
+
+
+def test_a_signature_that_was_verified_is_marked() -> None:
+    plain = build(headers=OptionalHeaders(security=SECURITY)).message().security
+    found = build(headers=OptionalHeaders(security=SECURITY, verified=2)).message().security
+    assert plain is not None
+    assert found is not None
+    assert not plain.flags & (SecurityFlags.AU | SecurityFlags.AS)
+    assert found.flags == plain.flags | SecurityFlags.AU | 2 << 8

@@ -172,3 +172,10 @@ def test_buffered_bytes_can_be_dropped() -> None:
     assert framer.pending == 0
     framer.receive_data(PLAIN)
     assert list(framer.packets()) == [PLAIN]
+
+
+def test_the_rest_is_what_makes_no_packet_yet() -> None:
+    framer = PacketFramer()
+    framer.receive_data(PLAIN + PLAIN[:10])
+    assert list(framer.packets()) == [PLAIN]
+    assert (framer.rest, framer.pending) == (PLAIN[:10], 10)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
-from tests.samples import MESSAGES
+from cryptography.hazmat.primitives.asymmetric import ec
+from tests.samples import MESSAGES, direct
 from tests.signers import private_key, signer
 from tests.unit.packet.test_signer import signed
+from tests.unit.security.test_x509 import made
 
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
@@ -69,3 +72,49 @@ def test_what_is_not_right_is_said() -> None:
     verdict = judge(replace(message, security=hidden))
     assert verdict is not None
     assert "encrypted" in verdict.words
+
+
+def test_a_certificate_without_an_rsa_key_verifies_nothing() -> None:
+    message = message_of(signed(signer()))
+    assert message.security is not None
+    other = made(ec.generate_private_key(ec.SECP256R1()))
+    found = judge(replace(message, security=replace(message.security, sender_cert=other)))
+    assert found is not None
+    assert (found.is_right, "not RSA" in found.words) == (False, True)
+
+
+def signed_block(block: bytes) -> bytes:
+    """What a key makes of any block."""
+    numbers = private_key("user-2048").private_numbers()
+    value: int = pow(int.from_bytes(block, "big"), numbers.d, numbers.public_numbers.n)
+    return value.to_bytes(256, "big")
+
+
+def test_a_block_with_a_digest_of_no_known_hash_is_no_signature() -> None:
+    message = message_of(signed(signer()))
+    assert message.security is not None
+    block = b"\0\1" + b"\xff" * 200 + b"\0" + bytes(53)
+    changed = replace(message.security, signature=signed_block(block)[::-1])
+    found = judge(replace(message, security=changed))
+    assert found is not None
+    assert found.words == "no signature of the key of 'alice'"
+
+
+def test_a_digest_that_cannot_be_computed_fits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MD2 needs a package that may not be there."""
+    monkeypatch.setitem(sys.modules, "Crypto.Hash", None)
+    message = message_of(signed(signer()))
+    assert message.security is not None
+    block = padded(HashAlgorithm.MD2, bytes(16), 256)
+    changed = replace(message.security, signature=signed_block(block))
+    found = judge(replace(message, security=changed))
+    assert found is not None
+    assert (found.is_right, found.hash) == (False, "MD2")
+
+
+def test_a_name_that_is_none_is_read_as_empty() -> None:
+    message = message_of(signed(signer()))
+    unnamed = replace(message.user, destination=direct("no name"))
+    found = judge(replace(message, user=unnamed))
+    assert found is not None
+    assert not found.is_right

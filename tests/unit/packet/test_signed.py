@@ -113,3 +113,11 @@ def test_a_signature_in_the_header_counts_alone() -> None:
     wrong = replace(MANY, security=replace(MANY.security, signature=bytes(256), signature_size=256))
     assert find_signature(signed_fields(MANY), key, body) is SIG30
     assert find_signature(signed_fields(wrong), key, body) is None
+
+
+def test_without_a_signature_none_is_right() -> None:
+    assert ONE.security is not None
+    unsigned = replace(ONE, security=replace(ONE.security, signature=b""))
+    assert (
+        find_signature(signed_fields(unsigned), certificate_key(ONE), ONE.properties.body) is None
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,17 @@ def test_a_key_that_is_too_short_for_the_hash_is_an_error(monkeypatch: pytest.Mo
     monkeypatch.setattr("openmsmq.packet.signer.padded", lambda *_: b"")
     with pytest.raises(CannotSignDataEx, match="too short"):
         signed(signer())
+
+
+def test_signing_needs_a_package_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = replace_key(signer())
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    with pytest.raises(CannotSignDataEx, match=r"openmsmq\[security\]"):
+        MessageSigner.from_pem(b"")
+    with pytest.raises(CannotSignDataEx, match=r"openmsmq\[security\]"):
+        signed(made)
+
+
+def replace_key(one: MessageSigner) -> MessageSigner:
+    """The same with a key that was not read yet."""
+    return MessageSigner(one.certificate, one.key + b"\0", one.sender)

@@ -9,6 +9,7 @@ import pytest
 from tests.samples import (
     MESSAGES,
     OTHER,
+    SECURITY,
     SENT,
     SESSION,
     SOURCE,
@@ -22,6 +23,7 @@ from tests.samples import (
 from openmsmq.errors import IllegalFormatName, Malformed
 from openmsmq.packet.connection import SessionAck
 from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
@@ -195,3 +197,13 @@ def test_the_reason_of_a_refusal_names_the_field() -> None:
     with pytest.raises(Malformed) as caught:
         PacketView.parse(patch(data, 60, pack("<I", UserFlags.MP | 1 << 10)))
     assert (caught.value.field, caught.value.offset) == ("UserHeader.Flags", 60)
+
+
+def test_marks_of_a_verified_signature_are_taken_away() -> None:
+    plain = view(MESSAGES["plain"])
+    assert plain.unverified() is plain.data
+    unmarked = view(user_message(security=replace(SECURITY, flags=SecurityFlags.AI)))
+    assert unmarked.unverified() is unmarked.data
+    marks = SecurityFlags.AI | SecurityFlags.AU | 2 << 8
+    marked = view(user_message(security=replace(SECURITY, flags=marks)))
+    assert marked.unverified() == unmarked.data

@@ -32,6 +32,9 @@ from openmsmq.packet.walk import (
     after_transaction,
     check_delivery,
     is_plain,
+    marked,
+    numbered,
+    one_hop_more,
     properties_offset,
     u32,
 )
@@ -253,3 +256,37 @@ def test_other_messages_have_a_mode_only(shape: str) -> None:
     flags = u32(data, FLAGS)[0] | 0x40
     with pytest.raises(Malformed, match="DM is"):
         check_delivery(data, flags)
+
+
+def test_a_place_in_a_sequence_and_marks_are_written_into_a_packet() -> None:
+    place = TransactionHeader(0, TxSequenceID(1, 2), 1, 0)
+    packet = user_message(transaction=place).encode()
+    found = decode_packet(marked(numbered(packet, 7, 8, 9, 6), 0x10))
+    assert isinstance(found, UserMessage)
+    assert found.transaction == replace(
+        place,
+        flags=0x10,
+        tx_sequence_id=TxSequenceID(7, 8),
+        tx_sequence_number=9,
+        previous_tx_sequence_number=6,
+    )
+
+
+def test_a_transactional_packet_with_a_number_may_travel() -> None:
+    packet = user_message(
+        flags=1 << 5, transaction=TransactionHeader(0, TxSequenceID(1, 2), 1, 0)
+    ).encode()
+    check_delivery(packet, u32(packet, FLAGS)[0])
+
+
+def test_a_packet_that_is_cut_is_not_like_the_one_before() -> None:
+    run = PlainRun()
+    assert run.fits(PLAIN)
+    assert not run.fits(PLAIN[: properties_offset(PLAIN) + 2])
+    assert run.fits(PLAIN)
+
+
+def test_a_router_counts_a_hop() -> None:
+    found = decode_packet(one_hop_more(PLAIN))
+    assert isinstance(found, UserMessage)
+    assert found.user.flags == MESSAGES["plain"].user.flags + 1

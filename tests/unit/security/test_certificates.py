@@ -82,3 +82,11 @@ def test_an_rsa_key_is_read() -> None:
 def test_a_key_that_cannot_sign_is_refused(pem: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         read_signing_key(pem)
+
+
+def test_a_key_of_an_unknown_kind_is_refused() -> None:
+    der = certificate(RSA).public_bytes(Encoding.DER)
+    kind = bytes.fromhex("06092a864886f70d010101")
+    assert der.count(kind) == 1
+    with pytest.raises(ValueError, match="unknown kind"):
+        SenderCertificate.from_der(der.replace(kind, kind[:-1] + b"\x7f"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import pytest
 
+from openmsmq.errors import EncryptionProviderNotSupported
 from openmsmq.properties.message import EncryptionAlgorithm, PrivacyLevel
 from openmsmq.security.ciphers import KEY_SIZES, decrypt_body, encrypt_body, key_size
 
@@ -81,3 +83,10 @@ def test_sizes_of_keys() -> None:
     assert key_size(PrivacyLevel.BASE, EncryptionAlgorithm.RC4) == 5
     assert key_size(PrivacyLevel.ENHANCED, EncryptionAlgorithm.RC2) == 16
     assert key_size(PrivacyLevel.AES, EncryptionAlgorithm.AES_192) == 24
+
+
+def test_rc2_needs_a_package_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "Crypto.Cipher", None)
+    rc2 = EncryptionAlgorithm.RC2
+    with pytest.raises(EncryptionProviderNotSupported, match=r"openmsmq\[legacy\]"):
+        encrypt_body(rc2, key_of(rc2), b"body")

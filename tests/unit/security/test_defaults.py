@@ -9,10 +9,10 @@ import pytest
 
 from openmsmq.errors import IllegalSecurityDescriptor
 from openmsmq.security.access import QueueRights
-from openmsmq.security.defaults import queue_descriptor
+from openmsmq.security.defaults import NewQueues, default_permissions, queue_descriptor
 from openmsmq.security.descriptor import Ace, AceType, Acl, Control, SecurityDescriptor
 from openmsmq.security.sddl import parse_sddl
-from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, EVERYONE, Sid
+from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, AUTHENTICATED_USERS, EVERYONE, Sid
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "security" / "security-access.json"
 DESCRIPTORS = json.loads(VECTORS.read_text())["descriptors"]
@@ -157,3 +157,25 @@ def test_the_result_has_a_self_relative_form() -> None:
     data = descriptor.encode()
     assert int.from_bytes(data[2:4], "little") & Control.SELF_RELATIVE
     assert SecurityDescriptor.decode(data) == descriptor
+
+
+def granted(kind: NewQueues) -> dict[Sid, int]:
+    """What a new queue allows to each."""
+    acl = parse_sddl(default_permissions(kind, USER)).dacl
+    assert acl is not None
+    assert all(ace.type is AceType.ALLOWED for ace in acl.aces)
+    return {ace.sid: int(ace.mask) for ace in acl.aces if ace.sid is not None}
+
+
+def test_new_queues_are_open_or_limited_as_the_setting_says() -> None:
+    assert default_permissions("open", USER) == ""
+    spec = granted("spec")
+    assert spec[EVERYONE] & WRITE
+    assert USER not in spec
+    restricted, recommended = granted("restricted"), granted("recommended")
+    for found in (restricted, recommended):
+        assert found[USER] == found[ADMINISTRATORS] > WRITE
+    assert restricted.keys() == {EVERYONE, ANONYMOUS, USER, ADMINISTRATORS}
+    assert recommended.keys() == {AUTHENTICATED_USERS, USER, ADMINISTRATORS}
+    assert restricted[ANONYMOUS] == WRITE
+    assert restricted[EVERYONE] == recommended[AUTHENTICATED_USERS] == LOOK | WRITE

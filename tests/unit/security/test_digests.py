@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from openmsmq.errors import UnsupportedOperation
 from openmsmq.security.digests import CALG_MD2, DIGEST_INFO, SOUND, digest
 
 EMPTY = {
@@ -26,3 +29,9 @@ def test_digests_have_the_length_their_information_says(algorithm: int) -> None:
 
 def test_only_two_are_sound() -> None:
     assert set(SOUND) == {0x800C, 0x800E}
+
+
+def test_md2_needs_a_package_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "Crypto.Hash", None)
+    with pytest.raises(UnsupportedOperation, match=r"openmsmq\[legacy\]"):
+        digest(CALG_MD2, b"")

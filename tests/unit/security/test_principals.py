@@ -10,6 +10,7 @@ from openmsmq.security.principals import (
     EVERYONE_TOKEN,
     authenticated_token,
     format_principal,
+    format_token,
     parse_principal,
     principal_sid,
 )
@@ -85,3 +86,10 @@ def test_tokens() -> None:
         AUTHENTICATED_USERS,
         NETWORK,
     }
+
+
+def test_a_token_is_named_by_its_own_identifier_or_else_by_a_group() -> None:
+    alice = principal_sid("user", "alice")
+    assert format_token(authenticated_token(alice)) == "user:alice"
+    assert format_token(frozenset({EVERYONE})) == format_principal(EVERYONE)
+    assert format_token(frozenset()) == ""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 
 import pytest
 from tests.vectors.test_security import KEYS
 
+from openmsmq.security import rsa as module
 from openmsmq.security.digests import CALG_SHA256, CALG_SHA512, DIGEST_INFO
 from openmsmq.security.rsa import RsaPublicKey, matching_digest, padded
 
@@ -78,3 +80,22 @@ def test_a_key_too_short_for_its_digest() -> None:
 def test_keys_that_are_none_or_cost_too_much(key: RsaPublicKey) -> None:
     assert not key.is_usable
     assert key.recover(bytes(key.size)) == b""
+
+
+def test_without_the_library_blocks_are_recovered_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    block = padded(CALG_SHA256, DIGEST, 256)
+    module._library_key.cache_clear()
+    assert PUBLIC.recover(sign(block)[::-1]) == block
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.rsa", None)
+    module._library_key.cache_clear()
+    assert PUBLIC.recover(sign(block)[::-1]) == block
+    assert PUBLIC.recover(b"\xff" * 256) == b"", "it is larger than the modulus"
+    module._library_key.cache_clear()
+
+
+def test_a_key_that_the_library_refuses_is_used_without_it() -> None:
+    small = RsaPublicKey(3233, 65537)  # an exponent larger than the modulus
+    assert small.is_usable
+    assert small.recover((65).to_bytes(2, "big")) == (2790).to_bytes(2, "big")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.signers import exchange_key
 
@@ -79,3 +81,15 @@ def test_a_key_does_not_show_itself() -> None:
     shown = repr(exchange_key())
     assert str(exchange_key().exponent)[:20] not in shown
     assert hex(exchange_key().exponent)[2:22] not in shown
+
+
+def test_a_key_without_its_library_unwraps_the_same() -> None:
+    own = exchange_key()
+    assert own.unwrap(AES, wrapped()) == (KEY, True)
+    other = replace(own, private=None)
+    assert other.unwrap(AES, wrapped()) == (KEY, True)
+    too_large = wrapped()[:12] + b"\xff" * 256
+    for key in (own, other):
+        found = key.unwrap(AES, too_large)
+        assert found is not None
+        assert not found.is_plausible

@@ -84,3 +84,41 @@ def test_every_cut_and_every_changed_byte_is_a_certificate_or_the_error() -> Non
 def test_lengths_have_one_form(data: bytes) -> None:
     with pytest.raises(ValueError, match="byte"):
         list(elements(data))
+
+
+def element(tag: int, content: bytes) -> bytes:
+    """A value in DER, its length in the shortest form."""
+    size = len(content)
+    if size < 0x80:
+        return bytes((tag, size)) + content
+    raw = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes((tag, 0x80 | len(raw))) + raw + content
+
+
+def with_fields(der: bytes, kept: slice) -> bytes:
+    """A certificate with some of its fields."""
+    (whole,) = elements(der)
+    first, *rest = elements(whole.value)
+    fields = list(elements(first.value))[kept]
+    tbs = element(first.tag, b"".join(element(one.tag, one.value) for one in fields))
+    return element(whole.tag, tbs + b"".join(element(one.tag, one.value) for one in rest))
+
+
+def test_version_1_has_no_field_for_its_version() -> None:
+    assert with_fields(DER, slice(None)) == DER
+    old = decode_certificate(with_fields(DER, slice(1, 7)))
+    new = decode_certificate(DER)
+    assert (old.key, old.subject, old.not_after) == (new.key, new.subject, new.not_after)
+
+
+def test_a_certificate_that_ends_before_its_key_is_none() -> None:
+    with pytest.raises(InvalidCertificate, match="ends before its key"):
+        decode_certificate(with_fields(DER, slice(0, 6)))
+
+
+def test_two_digits_of_a_year_are_of_1950_to_2049() -> None:
+    key = rsa.generate_private_key(65537, 1024)
+    der = made(key, start=datetime(2026, 1, 1, tzinfo=UTC), end=datetime(2049, 1, 1, tzinfo=UTC))
+    assert decode_certificate(der).not_after == datetime(2049, 1, 1, tzinfo=UTC).timestamp()
+    older = decode_certificate(der.replace(b"260101000000Z", b"500101000000Z"))
+    assert older.not_before == datetime(1950, 1, 1, tzinfo=UTC).timestamp()

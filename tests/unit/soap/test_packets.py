@@ -11,6 +11,7 @@ from tests.soap import MANAGER, envelope, msmq
 from openmsmq.errors import Malformed
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.mqf import MQFFormatNameElement
+from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
@@ -18,8 +19,9 @@ from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.soap import SoapHeader
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass
+from openmsmq.properties.message import INFINITE, Acknowledge, HashAlgorithm, MessageClass
 from openmsmq.soap.envelope import (
+    ORDERING_ACK,
     CommitmentReceipt,
     CommitmentRequest,
     DeliveryReceipt,
@@ -29,7 +31,9 @@ from openmsmq.soap.envelope import (
     Path,
     Properties,
     Services,
+    Signature,
     StreamHeader,
+    StreamReceipt,
 )
 from openmsmq.soap.kinds import SoapKind, kind_of
 from openmsmq.soap.mime import Content
@@ -42,6 +46,7 @@ from openmsmq.soap.packets import (
     write_message,
 )
 from openmsmq.soap.scalars import NEVER, StreamId
+from openmsmq.soap.signature import digest
 from openmsmq.types.received import ReceivedMessage
 
 SENT = 1184814700
@@ -314,3 +319,46 @@ def test_lists_of_queues_are_written_without_those_that_have_blanks() -> None:
     assert found is not None
     assert found.destinations == ("HTTP://a/msmq/q", f"MSMQ:PUBLIC={MANAGER}")
     assert found.administrations == ()
+
+
+class Scribe:
+    """Signs with nothing but its name."""
+
+    def sign(self, signed_info: str) -> bytes:
+        return b"signed " + signed_info.encode()[:4]
+
+
+@pytest.mark.parametrize(
+    ("asked", "method", "hashed"),
+    [
+        (HashAlgorithm.SHA512, "sha1", HashAlgorithm.SHA1),
+        (HashAlgorithm.MD5, "md5", HashAlgorithm.MD5),
+    ],
+)
+def test_what_is_sent_is_signed(asked: HashAlgorithm, method: str, hashed: HashAlgorithm) -> None:
+    sent = from_packet(packet(headers=OptionalHeaders(hash_algorithm=asked)), signer=Scribe())
+    signature = sent.envelope.signature
+    assert isinstance(signature, Signature)
+    [reference] = signature.references
+    assert (reference.method, reference.digest) == (method, digest(method, b"<order/>"))
+    assert signature.value == b"signed <Sig"
+    assert sent.envelope.msmq is not None
+    assert sent.envelope.msmq.hash_algorithm == hashed
+
+
+def test_nothing_is_signed_where_nothing_is_to_sign() -> None:
+    builder = PacketBuilder(MANAGER, ORDERS)
+    empty = PacketView.parse(builder.build(b"", message_id=7, sent_time=SENT))
+    assert from_packet(empty, signer=Scribe()).envelope.signature is None
+
+
+def test_the_final_acknowledgement_of_a_stream_is_a_stream_receipt() -> None:
+    stream = TxSequenceID(5, 6)
+    final = FinalAckBody(stream, 9, 0, MANAGER, 7)
+    builder = PacketBuilder(MANAGER, REPORTS)
+    built = builder.build(
+        final.pack(), ORDERING_ACK, message_class=MessageClass.ACK_RECEIVE, sent_time=SENT
+    )
+    found = from_packet(PacketView.parse(built)).envelope
+    assert found.stream_receipt == StreamReceipt(StreamId(MANAGER, stream.number), 9)
+    assert found.commitment_receipt is not None

@@ -14,9 +14,12 @@ from openmsmq.types.caller import (
     RIGHTS,
     Caller,
     Grant,
+    Right,
     Role,
     rights_of,
+    role_of,
 )
+from openmsmq.types.queues import REFUSED_QUEUE
 
 
 def test_a_user_of_this_computer_has_its_groups() -> None:
@@ -108,3 +111,30 @@ async def test_what_the_manager_does_itself_has_no_caller(house: House) -> None:
     events = (await program.call("explain", message_id=message_id))["events"]
     assert [event["event"] for event in events] == ["arrived", "purged"]
     assert [event["by"].partition(" ")[0] for event in events] == ["me", ""]
+
+
+@pytest.mark.parametrize(
+    "rights", [{"send"}, {"read", "send"}, {"peek", "read"}, {"admin", "send"}]
+)
+def test_a_role_has_the_rights_that_it_was_made_of(rights: set[Right]) -> None:
+    role = role_of(rights)
+    assert rights <= rights_of(role)
+    for word in role.split("+"):
+        rest = {right for right in rights if right != word}
+        assert not rest or word not in rights_of(role_of(rest)), "it is needed"
+
+
+def test_a_role_covers_its_queues_and_no_others() -> None:
+    grant = Grant("read", ("private$\\orders*",))
+    assert grant.has("read")
+    assert grant.allows("read", ".\\private$\\orders", ".\\private$\\ORDERS2;retry")
+    assert not grant.allows("read", ".\\private$\\orders", ".\\private$\\other")
+    assert not grant.allows("admin", ".\\private$\\orders")
+    assert not grant.allows("read"), "the manager itself is not one of its queues"
+    assert Grant("read").allows("read")
+    assert Grant("read").allows("read", ".\\private$\\other")
+
+
+def test_what_was_refused_is_for_administrators() -> None:
+    assert not Grant("read").allows("read", f".\\{REFUSED_QUEUE}")
+    assert Grant("admin").allows("read", f".\\{REFUSED_QUEUE}")

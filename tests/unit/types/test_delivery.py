@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter
-from openmsmq.limits import DEDUP_ID_MAX
-from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.limits import DEDUP_ID_MAX, U32_MAX
+from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 
 
 def test_nothing_special_is_nothing() -> None:
@@ -60,3 +60,10 @@ def test_each_message_has_an_id() -> None:
 def test_an_id_is_a_text_that_can_be_written(wrong: str) -> None:
     with pytest.raises(InvalidParameter, match="dedup_id"):
         DeliveryOptions.of(None, [wrong], 1)
+
+
+@pytest.mark.parametrize("seconds", [-1, U32_MAX])
+def test_new_messages_live_for_a_time_that_there_is(seconds: int) -> None:
+    with pytest.raises(IllegalPropertyValue, match=f"time_to_be_received {seconds}"):
+        RedirectOptions(time_to_be_received=seconds)
+    assert RedirectOptions(time_to_be_received=0).time_to_be_received == 0

@@ -16,6 +16,7 @@ from openmsmq.limits import BUILDERS_MAX, PACKET_SIZE_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.columns import numbered_packets
 from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.packet.headers.transaction import TransactionHeader
@@ -309,3 +310,31 @@ def test_what_does_not_fit_is_for_others_to_refuse() -> None:
     large = Message(bytes(PACKET_SIZE_MAX))
     assert HERE.pack_run([large] * 4, QUEUE) is None
     assert HERE.pack_run([*[Message(b"x")] * 4, large], QUEUE) is None
+
+
+def test_what_is_not_plain_makes_no_run() -> None:
+    messages = [Message("x")] * COUNT_MIN
+    assert PACKER.pack_run(messages, DIRECT) is not None
+    assert PACKER.pack_run([*messages, Message("x", dead_letter=True)], DIRECT) is None
+
+
+def test_a_transaction_leaves_other_headers_as_they_are() -> None:
+    [packet] = PACKER.pack_many(
+        [Message("x")],
+        DIRECT,
+        first_id=9,
+        sent_time=SENT,
+        transactional=True,
+        headers=OptionalHeaders(debug=DebugHeader()),
+    )
+    found = PacketView.parse(packet).message()
+    assert found.transaction is not None
+    assert found.debug is not None
+
+
+def test_the_dead_letter_queue_is_named_behind_the_packet() -> None:
+    message = Message("x", dead_letter_queue="late")
+    packed = Packer(SOURCE, computer="here").pack(message, DIRECT, message_id=9, sent_time=SENT)
+    assert ReceivedMessage(packed, lookup_id=1).dead_letter_queue == parse_format_name(
+        r"DIRECT=OS:here\private$\late"
+    )

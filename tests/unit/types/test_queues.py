@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import inf
+from types import SimpleNamespace
+from typing import cast
 from uuid import UUID
 
 import pytest
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA
-from openmsmq.types.queues import queue_properties
+from openmsmq.types.queues import QueueInfo, QueueKind, by_name, queue_properties
 
 
 def test_properties_that_are_not_given_are_left_out() -> None:
@@ -21,3 +23,14 @@ def test_properties_that_are_not_given_are_left_out() -> None:
     assert queue_properties(type=str(UUID(int=5))) == {"type": UUID(int=5)}
     with pytest.raises(IllegalPropertyValue, match="a GUID is needed"):
         queue_properties(type="nonsense")
+
+
+def test_queues_are_listed_by_who_made_them_and_then_by_name() -> None:
+    def info(name: str, kind: QueueKind) -> QueueInfo:
+        return cast(QueueInfo, SimpleNamespace(name=name, kind=kind))
+
+    made = [info("b", QueueKind.PRIVATE), info("A", QueueKind.PRIVATE)]
+    system = info("Journal$", QueueKind.SYSTEM)
+    journal = info("a journal", QueueKind.JOURNAL)
+    found = by_name([journal, *made, system])
+    assert [one.name for one in found] == ["A", "b", "Journal$", "a journal"]

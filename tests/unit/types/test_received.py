@@ -22,14 +22,15 @@ from tests.samples import (
     user_message,
 )
 
-from openmsmq.names.format import PrivateName
+from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.headers.trailer import letter_trailer
 from openmsmq.packet.message import UserMessage
 from openmsmq.properties.message import Acknowledge, SignatureType
 from openmsmq.types.json import to_json
 from openmsmq.types.message import FIELDS, Message
-from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.received import ReceivedMessage, received_together
 
 FACTS: dict[str, Any] = {
     "lookup_id": 5,
@@ -220,3 +221,29 @@ def test_a_repr_shows_where_it_is_and_what_is_in_it() -> None:
         rf"ReceivedMessage(id='{SOURCE}\\4097', lookup_id=5, b'hello', label='L', "
         "recoverable=False, time_to_be_received=600)"
     )
+
+
+def test_messages_of_a_run_are_numbered_from_the_first() -> None:
+    packets = [user_message(header=properties(body)).encode() for body in (b"a", b"b")]
+    found = received_together(packets, 5, SENT, 2, 3, 0)
+    alone = [
+        ReceivedMessage(
+            packet, lookup_id=5 + at, arrival=5 + at, arrived=SENT, abort_count=2, move_count=3
+        )
+        for at, packet in enumerate(packets)
+    ]
+    assert found == alone
+    assert [(one.body, one.lookup_id) for one in found] == [(b"a", 5), (b"b", 6)]
+    assert copy.copy(found[1]) == alone[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("here\\private$\\late", "DIRECT=OS:here\\private$\\late"), ("?", None)]
+)
+def test_the_dead_letter_queue_is_read_from_what_is_kept_behind_the_packet(
+    path: str, name: str | None
+) -> None:
+    stored = PACKET + letter_trailer(path)
+    found = ReceivedMessage(stored, **FACTS)
+    assert (found.stored, found.packet) == (stored, PACKET)
+    assert found.dead_letter_queue == (None if name is None else parse_format_name(name))

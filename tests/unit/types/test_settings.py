@@ -92,3 +92,19 @@ def test_values_outside_their_sets_are_refused(wrong: dict[str, Any]) -> None:
 def test_the_last_values_of_each_set_are_taken(right: dict[str, Any]) -> None:
     made = Settings().changed(**right)
     assert {name: getattr(made, name) for name in right} == right
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"new_queues": "closed"},
+        {"permissions": 5},
+        {"topology": 5},
+        {"hardened": 1},
+        {"inherited_names": "old"},
+    ],
+)
+def test_settings_of_other_types_and_words_are_refused(wrong: dict[str, Any]) -> None:
+    [(name, _)] = wrong.items()
+    with pytest.raises(IllegalPropertyValue, match=name):
+        Settings(**wrong)
