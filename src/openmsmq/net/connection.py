@@ -240,7 +240,11 @@ class Connection(asyncio.Protocol):
 
 
 def _endpoint(name: object) -> tuple[str, int]:
-    return (name[0], name[1]) if isinstance(name, tuple) else NOWHERE
+    """IP address and port; an address of one link alone comes with the number of that link."""
+    if not isinstance(name, tuple):
+        return NOWHERE
+    host, port, *rest = name
+    return (f"{host}%{rest[1]}" if rest[1:] and rest[1] else host), port
 
 
 def _shown(name: object) -> str:

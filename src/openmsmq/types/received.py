@@ -16,6 +16,7 @@ from openmsmq.packet.headers.properties import NO_CORRELATION
 from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.origin import origin_of
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, PrivacyLevel, SenderIdType
 from openmsmq.security.sid import Sid
@@ -219,6 +220,18 @@ class ReceivedMessage(Message):
     def source_manager(self) -> UUID:
         """The queue manager that sent it."""
         return self._view.source_queue_manager
+
+    @property
+    def source_address(self) -> str:
+        """The IP address that it came from, as its manager saw it; empty if that is not known.
+
+        It is kept for messages from other computers that were sent to a direct name.
+        """
+        found = origin_of(self._view.data)
+        if found is None:
+            return ""
+        address, scope = found
+        return f"{address}%{scope}" if scope else str(address)
 
     @property
     def sender_id(self) -> str | None:

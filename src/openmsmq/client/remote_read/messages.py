@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache
+from ipaddress import ip_address
 from typing import Final
 
 from openmsmq.errors import (
@@ -24,8 +25,14 @@ from openmsmq.interfaces.remote_read.actions import ReadAction
 from openmsmq.interfaces.remote_read.sections import whole_packet
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.base import BaseHeader
-from openmsmq.packet.headers.trailer import SubqueueHeader, Trailer, split_stored
+from openmsmq.packet.headers.trailer import (
+    ExtendedAddressHeader,
+    SubqueueHeader,
+    Trailer,
+    split_stored,
+)
 from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.origin import UNKNOWN, is_direct, packed_address, with_origin
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.rpc.client import Disconnected
@@ -116,10 +123,12 @@ def received_message(results: stubs.ReceiveResults) -> ReceivedMessage:
         view = PacketView(packet)
     until = view.time_to_reach_queue
     lasts = until if until == U32_MAX else max(0, until - view.sent_time)
-    relative = packet[:_TIME] + lasts.to_bytes(4, "little") + packet[_TIME + 4 :] + behind
-    subqueue = (_usual_header if len(behind) <= USUAL_SIZE else _subqueue_header)(behind)
+    relative = packet[:_TIME] + lasts.to_bytes(4, "little") + packet[_TIME + 4 :]
+    subqueue, address = (_usual_headers if len(behind) <= USUAL_SIZE else _headers)(behind)
+    if is_direct(packet):
+        relative = with_origin(relative, address)
     return ReceivedMessage(
-        relative,
+        relative + behind,
         lookup_id=PRIORITY_MAX - view.priority << ARRIVAL_BITS | results.sequence_id,
         arrival=results.sequence_id,
         arrived=results.arrive_time,
@@ -129,16 +138,26 @@ def received_message(results: stubs.ReceiveResults) -> ReceivedMessage:
     )
 
 
-def _subqueue_header(behind: bytes) -> SubqueueHeader:
-    """What the manager says of a message behind it; `Malformed`.
+def _headers(behind: bytes) -> tuple[SubqueueHeader, bytes]:
+    """What the manager says of a message behind it, and the address it came from; `Malformed`.
 
-    Old managers say nothing ([MS-MQRR] notes 5 to 8).
+    Old managers say nothing ([MS-MQRR] 2.2.5.5, notes 5 to 8).
     """
-    found = decode_whole(behind, Trailer.read).subqueue if behind else None
-    return found or SubqueueHeader()
+    if not behind:
+        return SubqueueHeader(), UNKNOWN
+    found = decode_whole(behind, Trailer.read)
+    header = found.extended_address or ExtendedAddressHeader()
+    size = _ADDRESS_SIZES.get(header.address_type, 0)
+    if not size:
+        return found.subqueue or SubqueueHeader(), UNKNOWN
+    scope = f"%{header.address_scope}" if header.address_scope else ""
+    address = packed_address(f"{ip_address(header.address[:size])}{scope}")
+    return found.subqueue or SubqueueHeader(), address
 
 
-_usual_header: Final = lru_cache(maxsize=256)(_subqueue_header)
+_usual_headers: Final = lru_cache(maxsize=256)(_headers)
+_ADDRESS_SIZES: Final = {1: 4, 6: 16}
+"By AddressType."
 
 
 def map_arguments(interface: SyntaxId) -> MapArguments:

@@ -10,6 +10,8 @@ from openmsmq.interfaces.qm2qm.transfer_buffer import FIELDS, SendPart, Transfer
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.sections import message_packet, sections_of
 from openmsmq.limits import U32_MAX
+from openmsmq.packet.origin import without_origin
+from openmsmq.packet.view import PacketView
 from openmsmq.rpc.ndr.kinds import Integer
 
 UNSUPPORTED: Final = (
@@ -55,6 +57,6 @@ def read_results(found: old.StartReadResult | old.StartRead2Result) -> stubs.Rec
     result = OperationCancelled.hresult if found.result == old.CANCELED else found.result
     if result:
         return stubs.ReceiveResults(0, 0, 0, None, result)
-    packet = message_packet(described.data or b"")
+    packet = message_packet(without_origin(PacketView.parse(described.data or b"").data))
     sections = sections_of(packet, U32_MAX)
     return stubs.ReceiveResults(described.arrive_time, sequence_id, len(sections), sections, result)

@@ -12,6 +12,7 @@ from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.packet.origin import packed_address
 from openmsmq.packet.walk import properties_offset, u32
 from openmsmq.properties.message import MessageClass
 from openmsmq.security.access_check import Token
@@ -102,6 +103,7 @@ class Origin:
         "is_relay",
         "name",
         "network",
+        "packed",
         "peer",
         "principal",
         "target",
@@ -122,6 +124,8 @@ class Origin:
         """
         self.address = address
         self.network = network_of(address)
+        self.packed = packed_address(address)
+        "The address as messages keep it."
         self.name = name
         "For the history of messages."
         self.transport = transport

@@ -55,6 +55,7 @@ from openmsmq.interfaces.remote_read.stubs import ACK, INFINITE_MS, NoArguments
 from openmsmq.limits import U32_MAX
 from openmsmq.names.queue_format import QueueFormatType
 from openmsmq.packet.headers.trailer import split_stored
+from openmsmq.packet.origin import without_origin
 from openmsmq.rpc.association import RandomBytes
 from openmsmq.rpc.interface import RpcCall, RpcInterface, RpcMethod
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
@@ -451,7 +452,7 @@ class OldReadServer:
                 self._release(held)
                 call.fault(fault.status)
                 return
-        packet = split_stored(entry.packet)[0]  # nothing is put behind it (SS-34)
+        packet = without_origin(split_stored(entry.packet)[0])  # nothing is added to it (SS-34)
         arrived = Record.unpack(entry.record).arrived_time
         found = replace(asked, size=len(packet), data=packet, arrive_time=arrived, reserved=1)
         call.respond(results(handle, found, entry.lookup & ARRIVAL_MASK, OK))

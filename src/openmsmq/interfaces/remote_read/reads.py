@@ -14,6 +14,7 @@ from sortedcontainers import SortedDict
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.transactions.transaction import ManagedTransaction
@@ -50,10 +51,9 @@ class RemoteReads:
         driver: EngineDriver,
         now: Callable[[], float],
         cleanup_after: float,
-        takes_letters: Callable[..., bool],
+        manager: QueueManager,
     ) -> None:
-        """`takes_letters` says whether a queue takes the dead letters of a message."""
-        self._takes_letters = takes_letters
+        self._manager = manager
         assert cleanup_after > 0, "a message that is read has to stay for a while"
         self._driver = driver
         self._now = now
@@ -176,7 +176,7 @@ class RemoteReads:
                 self._release(context, request)
                 return
             self._set_deadline(context, asked.request_id, self._now() + self._cleanup_after)
-        call.respond(received(entry, context, asked, self._takes_letters))
+        call.respond(received(entry, context, asked, self._manager))
 
     def cancel(self, context: QueueContext, request_id: int) -> None:
         """End a read that waits ([MS-MQRR] 3.1.4.8, 3.2.4.11)."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage.layout import Owed, Record
 from openmsmq.errors import MQError
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.queue_context import QueueContext
 from openmsmq.interfaces.remote_read.sections import MessageFacts, message_packet, sections_of
+from openmsmq.packet.headers.base import BaseHeader
+from openmsmq.packet.headers.user import UserHeaderStart
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_MASK
 
 OK: Final = 0
+_SOURCE: Final = BaseHeader.SIZE + UserHeaderStart.offset_of("SourceQueueManager")
 STATUS_INVALID_HANDLE: Final = 0xC0000008
 STATUS_INVALID_PARAMETER: Final = 0xC000000D
 STATUS_ACCESS_DENIED: Final = 0xC0000022
@@ -54,7 +57,7 @@ def received(
     entry: Entry,
     context: QueueContext,
     asked: stubs.StartReceive,
-    takes_letters: Callable[..., bool],
+    manager: QueueManager,
 ) -> stubs.ReceiveResults:
     """The results of a read ([MS-MQRR] 3.1.4.7)."""
     record = Record.unpack(entry.record)
@@ -65,8 +68,9 @@ def received(
         subqueue=context.subqueue,
         acknowledgement_class=record.message_class,
         over_http=bool(record.flags & Owed.SRMP),
+        is_own=entry.packet.startswith(manager.identity.bytes_le, _SOURCE),
     )
-    packet = message_packet(entry.packet, facts, takes_letters)
+    packet = message_packet(entry.packet, facts, manager.takes_letters)
     sections = sections_of(packet, asked.max_body_size, asked.max_compound_message_size)
     sequence_id = entry.lookup & ARRIVAL_MASK
     return stubs.ReceiveResults(record.arrived_time, sequence_id, len(sections), sections, OK)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
+from struct import Struct
 from typing import Final
 
 from openmsmq.errors import Malformed
@@ -25,12 +27,17 @@ from openmsmq.packet.headers.trailer import (
 )
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import StoredMessage
+from openmsmq.packet.origin import Address, is_direct, origin_of, with_origin
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.compound import compound_packet
 from openmsmq.wire.reader import decode_whole
 from openmsmq.wire.text import encode_utf16z
 
 _TIME: Final = BaseHeader.offset_of("TimeToReachQueue")
+_THIS_COMPUTER: Final = IPv4Address("127.0.0.1"), 0
+_overlaid: Final = Struct("<HHI8s")
+_TYPES: Final = {4: 1, 6: 6}
+"AddressType by the version of IP."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class MessageFacts:
     "Why it is a dead letter; 0 for none."
     over_http: bool = False
     "It came over HTTP."
+    is_own: bool = False
+    "It was sent at this manager."
 
 
 NOTHING_KNOWN: Final = MessageFacts()
@@ -65,10 +74,11 @@ def message_packet(
     TimeToReachQueue becomes an absolute time, saturated ([MS-MQRR] 2.2.5.1, 3.1.4.7). One that came
     over HTTP has its envelope and its request ([MS-MQRR] 2.2.5.1.2), unless no packet holds them.
     `takes_letters` says whether the dead-letter queue that it names is there ([MS-MQRR] 2.2.5.2).
-    Where a message came from is not kept, so that ExtendedAddressHeader says nothing ([MS-MQRR]
-    2.2.5.5).
     """
     packet, behind = split_stored(stored)
+    came_from = _came_from(packet, facts)
+    if came_from is not None:
+        packet = with_origin(packet, _overlay(*came_from))
     if facts.over_http:
         packet = compound_packet(packet) or packet
     view = PacketView(packet)
@@ -76,11 +86,36 @@ def message_packet(
     letters = PacketView(stored).dead_letter_path if behind else ""
     timed = packet[:_TIME] + until.to_bytes(4, "little") + packet[_TIME + 4 :]
     is_valid = not letters or takes_letters(letters, transactional=view.transactional)
-    return timed + _trailer(facts, letters, is_valid)
+    return timed + _trailer(facts, letters, is_valid, came_from)
+
+
+def _came_from(packet: bytes, facts: MessageFacts) -> Address | None:
+    """Where a message to a direct name came from; None if that is not known ([MS-MQRR] 2.2.5.1)."""
+    if facts.is_own and is_direct(packet):
+        return _THIS_COMPUTER
+    return origin_of(packet)
+
+
+@lru_cache(maxsize=1024)
+def _overlay(address: IPv4Address | IPv6Address, scope: int) -> bytes:
+    """AddressLength to Address: as much of an address as 8 bytes hold ([MS-MQRR] 2.2.5.1)."""
+    raw = address.packed
+    return _overlaid.pack(len(raw), _TYPES[address.version], scope, raw[:8])
+
+
+def _extended_address(address: IPv4Address | IPv6Address, scope: int) -> ExtendedAddressHeader:
+    """The whole address that a message came from ([MS-MQRR] 2.2.5.5)."""
+    raw = address.packed
+    return ExtendedAddressHeader(
+        address_length=len(raw),
+        address_type=_TYPES[address.version],
+        address_scope=scope,
+        address=raw.ljust(16, b"\0"),
+    )
 
 
 @lru_cache(maxsize=256)
-def _trailer(facts: MessageFacts, letters: str, is_valid: bool) -> bytes:
+def _trailer(facts: MessageFacts, letters: str, is_valid: bool, came_from: Address | None) -> bytes:
     """The headers behind a message ([MS-MQRR] 2.2.5.2).
 
     `letters` is its dead-letter queue, `is_valid` whether that takes its dead letter.
@@ -94,7 +129,7 @@ def _trailer(facts: MessageFacts, letters: str, is_valid: bool) -> bytes:
             last_move_time=facts.last_moved,
             subqueue_name_utf16=name.ljust(SUBQUEUE_NAME_SIZE, b"\0"),
         ),
-        ExtendedAddressHeader(),
+        _extended_address(*came_from) if came_from else ExtendedAddressHeader(),
         DeadLetterHeader.make(letters) if letters else None,
         dead_letter_is_valid=is_valid,
     )

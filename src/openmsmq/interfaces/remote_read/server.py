@@ -93,7 +93,7 @@ class RemoteReadServer:
         self._manager = manager
         self._driver = driver
         self.port = port
-        self.reads = RemoteReads(driver, now, cleanup_after, manager.takes_letters)
+        self.reads = RemoteReads(driver, now, cleanup_after, manager)
         "Reads that wait or are not ended; `tick` them."
         self._random_bytes = random_bytes
         self._caller_of = caller_of

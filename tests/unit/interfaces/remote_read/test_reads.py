@@ -5,8 +5,10 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from tests.strategies.remote_reader import RemoteWorld, body_of
+from tests.strategies.remote_reader import ORDERS, RemoteWorld, body_of
 
+from openmsmq.client.remote_read.messages import received_message
+from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.interfaces.limits import CLEANUP_AFTER
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
@@ -15,6 +17,7 @@ from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.interfaces.remote_read.server import MOVE_ACCESS
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.types.access import Mode
@@ -507,3 +510,26 @@ def test_a_move_counts_whatever_the_client_says_of_itself() -> None:
     assert trailer.subqueue is not None
     assert trailer.subqueue.move_counter == 1
     assert trailer.subqueue.last_move_time >= found.arrive_time + 1000
+
+
+@pytest.mark.parametrize("address", ["10.0.0.7", "2001:db8::7", "fe80::7%3"])
+def test_a_reader_learns_which_address_messages_came_from(address: str) -> None:
+    """MQRR-218, MQRR-219, MQRR-221, MQRR-260, MQRR-263
+
+    Also the second, which is like the first. What is sent here came from this computer.
+    """
+    world = RemoteWorld()
+    builder = PacketBuilder(UUID(int=8), parse_format_name(ORDERS))
+    packets = [builder.build(b"x", message_id=number) for number in (1, 2)]
+    outcome = world.manager.arrivals.take_express(Origin(address, "partner"), packets)
+    assert (outcome.error, outcome.rejected) == (None, [])
+    world.send("own")
+    reader = world.connect()
+    handle = reader.open()
+    found = [reader.start(handle, number) for number in (1, 2, 3)]
+    came_from = [received_message(results).source_address for results in found]
+    assert came_from == [address, address, "127.0.0.1"]
+    header = joined(found[0].sections or ()).trailer
+    assert header is not None
+    assert header.extended_address is not None
+    assert header.extended_address.address_type == (6 if ":" in address else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from uuid import UUID
 
 import pytest
@@ -15,11 +16,12 @@ from openmsmq.interfaces.remote_read.sections import (
     sections_of,
 )
 from openmsmq.interfaces.remote_read.stubs import SectionBuffer, SectionType
-from openmsmq.names.format import parse_format_name
+from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.headers.trailer import letter_trailer
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import StoredMessage
+from openmsmq.packet.origin import packed_address, with_origin
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.mime import Content
 from openmsmq.soap.packets import read_message, to_packet
@@ -224,3 +226,51 @@ def test_what_is_not_whole_cannot_be_joined() -> None:
     for sections in (sections_of(message_packet(packet()), 2), ()):
         with pytest.raises(Malformed):
             joined(sections)
+
+
+@pytest.mark.parametrize(
+    ("address", "overlaid", "extended"),
+    [
+        ("10.0.0.7", (4, 1, 0, "0a000007 00000000"), (4, 1, 0, "0a000007" + "00" * 12)),
+        (
+            "2001:db8::7",
+            (16, 6, 0, "20010db8 00000000"),
+            (16, 6, 0, "20010db8" + "00" * 11 + "07"),
+        ),
+        ("fe80::7%3", (16, 6, 3, "fe800000 00000000"), (16, 6, 3, "fe80" + "00" * 13 + "07")),
+    ],
+)
+def test_the_address_that_a_message_came_from_is_told(
+    address: str, overlaid: tuple[int, int, int, str], extended: tuple[int, int, int, str]
+) -> None:
+    """MQRR-218, MQRR-219, MQRR-220, MQRR-221, MQRR-260, MQRR-261, MQRR-262, MQRR-263"""
+    data = message_packet(with_origin(packet(), packed_address(address)))
+    *start, raw = overlaid
+    expected = struct.pack("<HHI8s", *start, bytes.fromhex(raw))
+    assert data[32:48] == expected
+    assert data[:12] == packet()[:12]
+    assert data[48 : len(packet())] == packet()[48:]
+    trailer = stored(data).trailer
+    assert trailer is not None
+    header = trailer.extended_address
+    assert header is not None
+    found = header.address_length, header.address_type, header.address_scope, header.address.hex()
+    assert found == extended
+
+
+def test_what_was_sent_at_this_manager_came_from_this_computer() -> None:
+    """MQRR-219"""
+    data = message_packet(packet(), MessageFacts(is_own=True))
+    assert data[32:48] == struct.pack("<HHI4s4x", 4, 1, 0, bytes((127, 0, 0, 1)))
+
+
+def test_other_names_keep_the_manager_that_they_are_for() -> None:
+    """MQRR-222 is decided otherwise: the name of a private queue is made of these bytes."""
+    name = PrivateName(UUID(int=5), 7)
+    data = PacketBuilder(UUID(int=9), name).build(b"x", message_id=1, sent_time=SENT)
+    data = data[:32] + name.guid.bytes_le + data[48:]
+    assert message_packet(data, MessageFacts(is_own=True))[32:48] == name.guid.bytes_le
+    trailer = stored(message_packet(data)).trailer
+    assert trailer is not None
+    assert trailer.extended_address is not None
+    assert trailer.extended_address.address_type == 0

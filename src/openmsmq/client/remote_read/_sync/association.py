@@ -97,6 +97,9 @@ class RpcLink:
 class RpcAssociation:
     """The connections of a client; handles are good as long as one of them is open."""
 
+    is_translated = False
+    "Calls that name no interface are made as calls of others."
+
     def __init__(
         self,
         place: RemotePlace,
@@ -132,12 +135,16 @@ class RpcAssociation:
         A connection whose call ended in no answer is closed. If the caller gave up and has a list
         for it, the connection is added there instead: handles would be lost with the last one.
         """
+        if syntax is None and self.is_translated:
+            found = self._translate(opnum, arguments, wait, abandoned)
+            assert isinstance(found, kind)
+            return found
         link = self._take(syntax or self._interface)
         timeout = None if wait is None else wait + self._place.timeout
         try:
             stub = link.call(opnum, arguments.encode(), timeout)
         except ServiceNotAvailable:
-            self.drop(link)
+            self._lost(link)
             raise
         except MQError:  # that is the answer
             self._idle.append(link)
@@ -150,6 +157,16 @@ class RpcAssociation:
             raise
         self._idle.append(link)
         return kind.decode(stub)
+
+    def _translate(
+        self, opnum: int, arguments: Structure, wait: float | None, abandoned: list[RpcLink] | None
+    ) -> Structure:
+        """Make a call that names no interface as calls of others."""
+        raise NotImplementedError
+
+    def _lost(self, link: RpcLink) -> None:
+        """A connection failed."""
+        self.drop(link)
 
     def connect(self) -> None:
         """Have a connection, made if there is none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID, uuid4
 
 from openmsmq.client.remote_read._sync.association import RpcAssociation, RpcLink
@@ -33,13 +33,14 @@ from openmsmq.limits import U32_MAX
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.rpc.syntax import SyntaxId
 
-StructureT = TypeVar("StructureT", bound=Structure)
 SERVER = 0x400
 "dwMQS of a client that needs no licence ([MS-MQMP] 3.1.4.2)."
 
 
 class OldAssociation(RpcAssociation):
     """Connections to a manager that has older remote read only."""
+
+    is_translated = True
 
     def __init__(self, place: RemotePlace, connections_max: int) -> None:
         super().__init__(place, connections_max, QM2QM)
@@ -63,39 +64,21 @@ class OldAssociation(RpcAssociation):
             ReadOpnum.END_RECEIVE: self._end,
         }
 
-    def call(
-        self,
-        opnum: int,
-        arguments: Structure,
-        kind: type[StructureT],
-        *,
-        wait: float | None = 0,
-        syntax: SyntaxId | None = None,
-        abandoned: list[RpcLink] | None = None,
-    ) -> StructureT:
-        """Make a call of RemoteRead the old way; one with a `syntax` as it is."""
-        if syntax in (QM2QM, QMCOMM):
-            try:
-                return super().call(
-                    opnum, arguments, kind, wait=wait, syntax=syntax, abandoned=abandoned
-                )
-            except ServiceNotAvailable:
-                self._drop_idle()
-                raise
+    def _translate(
+        self, opnum: int, arguments: Structure, wait: float | None, abandoned: list[RpcLink] | None
+    ) -> Structure:
+        """Make a call of RemoteRead the old way."""
         if opnum == ReadOpnum.START_RECEIVE:
-            found: Any = self._start(arguments, wait, abandoned)
-        elif opnum in self._translated:
-            found = self._translated[opnum](arguments)
-        else:
+            return self._start(arguments, wait, abandoned)
+        if opnum not in self._translated:
             raise UnsupportedOperation(UNSUPPORTED)
-        assert isinstance(found, kind)
-        return found
+        return self._translated[opnum](arguments)
 
-    def _drop_idle(self) -> None:
+    def _lost(self, link: RpcLink) -> None:
         """With one connection lost, those of the other interface are, too: handles are gone."""
         idle, self._idle = self._idle, []
-        for link in idle:
-            self.drop(link)
+        for one in (link, *idle):
+            self.drop(one)
 
     def _port_of(self, syntax: SyntaxId) -> int:
         """Both interfaces have a port of their own ([MS-MQQP] 2.1)."""
