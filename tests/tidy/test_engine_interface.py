@@ -29,6 +29,7 @@ USED = {
         "abort",
         "begin",
         "commit",
+        "identity",
         "name",
         "open_queue",
         "resolver",

@@ -86,6 +86,7 @@ class Config:
     srmp_redirect_outgoing: Mapping[str, str] = field(default_factory=dict)
     srmp_redirect_except: tuple[str, ...] = ()
     srmp_redirect_incoming: Mapping[str, str] = field(default_factory=dict)
+    srmp_forward: tuple[str, ...] = ()
     srmp_receipt_urls: Mapping[str, str] = field(default_factory=dict)
     srmp_retry_after: int = 20
     srmp_resend_after: tuple[int, ...] = (30, 30, 30, 300, 300, 300, 1800, 1800, 1800, 21600)

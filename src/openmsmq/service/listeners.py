@@ -196,6 +196,7 @@ class StandardListeners:
                 config.srmp_redirect_except,
                 tuple(config.srmp_redirect_incoming.items()),
                 tuple(config.srmp_receipt_urls.items()),
+                config.srmp_forward,
             ),
             timing=SrmpTiming(
                 config.srmp_retry_after, config.srmp_disconnect_after, config.srmp_resend_after

@@ -14,6 +14,7 @@ from openmsmq.service.values import (
     read_computers,
     read_destinations,
     read_exceptions,
+    read_hosts,
     read_identity,
     read_ipv4,
     read_managers,
@@ -331,7 +332,15 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "srmp_redirect_incoming": Option(
         "srmp.redirect_incoming",
         read_queue_redirections,
-        "Queues of this manager that get messages for others of its URLs, which may end with *.",
+        "Queues that get messages for others of the URLs of this manager, which may end with *."
+        " Messages for a queue elsewhere are passed on.",
+    ),
+    "srmp_forward": Option(
+        "srmp.forward",
+        read_hosts,
+        "URLs of other computers whose messages are passed on, which may end with *; without them"
+        " such messages are refused. A host has to be named in full, since anyone who can post"
+        " may send there.",
     ),
     "srmp_receipt_urls": Option(
         "srmp.receipt_urls",

@@ -256,6 +256,16 @@ def read_exceptions(given: object) -> tuple[str, ...]:
     raise ValueError("a list of URLs is needed")
 
 
+@value({"type": "array", "items": TEXT_SCHEMA})
+def read_hosts(given: object) -> tuple[str, ...]:
+    """The same, with the whole host."""
+    found = read_exceptions(given)
+    for rule in found:
+        if "/" not in rule.partition("://")[2]:
+            raise ValueError(f"{rule}: name the host in full, such as http://shop02:8080/*")
+    return found
+
+
 def _read_rule(given: object) -> str:
     text = read_text(given)
     found = _URL.match(text)

@@ -55,6 +55,7 @@ def started(directory: Path, **given: Any) -> Config:
         srmp_redirect_outgoing={"http://*": "https://gate"},
         srmp_redirect_except=("http://bank*",),
         srmp_redirect_incoming={"http://a/msmq/*": "http://a/msmq/private$/b"},
+        srmp_forward=("http://c/*",),
         srmp_receipt_urls={"*": "https://gate/msmq/private$/order_queue$"},
         srmp_resend_after=(10, 100),
         srmp_senders={str(UUID(int=7)): Path("supplier.pem")},
@@ -103,7 +104,7 @@ def test_rights_of_certificates_are_written_as_they_are_read(tmp_path: Path) -> 
 
 
 def test_a_configuration_is_written_as_it_is_read(tmp_path: Path) -> None:
-    """SRMP-288: redirections, too."""
+    """SRMP-286, SRMP-288: redirections and what is passed on, too."""
     config = started(tmp_path, name="shop01", idle_transaction_limit=60)
     (tmp_path / "file.toml").write_text(config_text(config), encoding="utf-8")
     assert load_config(tmp_path / "file.toml", {"data": tmp_path}) == config

@@ -19,6 +19,7 @@ from openmsmq.service.values import (
     read_computers,
     read_destinations,
     read_exceptions,
+    read_hosts,
     read_identity,
     read_managers,
     read_origin,
@@ -213,3 +214,10 @@ def test_managers_to_read_are_read() -> None:
 def test_what_is_no_manager_to_read_is_refused(given: object) -> None:
     with pytest.raises(ValueError, match=r"needed|manager|port|one of"):
         read_managers(given)
+
+
+def test_hosts_that_messages_are_passed_on_to_are_named_in_full() -> None:
+    assert read_hosts(["http://shop02:8080/*"]) == ("http://shop02:8080/*",)
+    for rule in ("*", "http://*", "http://shop*"):
+        with pytest.raises(ValueError, match="name the host in full"):
+            read_hosts([rule])

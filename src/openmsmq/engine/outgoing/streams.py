@@ -57,7 +57,10 @@ class StreamStatus:
 
 
 def stream_status(local: QueueManager, queue: ManagedQueue) -> StreamStatus:
-    """The figures of an outgoing queue now."""
+    """The figures of an outgoing queue now, whatever transport sends its messages.
+
+    ([MC-MQSRM] 3.1.5.1.8.2, 3.1.6.2, 3.1.7.2.3)
+    """
     last = queue.sequences.last_ack
     acked = NOWHERE if last is None else StreamPlace(_id(last.sequence), last.number, last.previous)
     sent = local.dispatcher.transactional_in_transit(queue)

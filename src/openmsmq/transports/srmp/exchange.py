@@ -12,14 +12,23 @@ from uuid import UUID
 from openmsmq.errors import Malformed
 from openmsmq.names.base import FormatName
 from openmsmq.packet.view import PacketView
-from openmsmq.soap.envelope import BadSignature, Envelope, Signature, StreamReceipt
+from openmsmq.soap.addresses import address_of
+from openmsmq.soap.envelope import ROUTING, BadSignature, Envelope, Signature, StreamReceipt
 from openmsmq.soap.kinds import SoapKind, kind_of
 from openmsmq.soap.mime import Content, join_content, split_content
-from openmsmq.soap.packets import from_packet, read_message, to_packet, write_message
+from openmsmq.soap.packets import (
+    content_as_it_came,
+    from_packet,
+    read_message,
+    to_packet,
+    write_message,
+)
+from openmsmq.soap.reader import header_and_body
 from openmsmq.soap.request import Request, request_to
 from openmsmq.soap.scalars import SoapMessageId
 from openmsmq.soap.signature import Signer, digest_fault
-from openmsmq.soap.writer import write_envelope
+from openmsmq.soap.tree import read_element
+from openmsmq.soap.writer import escape, write_envelope
 from openmsmq.transports.srmp.streams import StreamPosition, position_of
 from openmsmq.transports.timer import Timer, Timers
 
@@ -31,6 +40,22 @@ def request_for(
     message = from_packet(view, receipts_to=receipts_to, signer=signer)
     content_type, content = join_content(write_message(message), manager, view.message_id)
     return request_to(message.envelope.path.to, content_type, content)
+
+
+def forwarded_request(view: PacketView, *, manager: UUID) -> Request:
+    """The request that passes on a message as it came over HTTP ([MC-MQSRM] 3.1.5.1.3).
+
+    Only where it goes is written anew, if it was redirected: a signature does not cover that.
+    """
+    content, destination = content_as_it_came(view), view.destination
+    if content is None or destination is None:
+        raise Malformed("SoapHeader", 0, "has no envelope that could be passed on")
+    url, text = address_of(destination), content.envelope.decode("utf-8")
+    to = header_and_body(read_element(text))[0].required(ROUTING, "path").required(ROUTING, "to")
+    if to.content.lower() != url.lower():
+        start, end = to.inner
+        content = replace(content, envelope=f"{text[:start]}{escape(url)}{text[end:]}".encode())
+    return request_to(url, *join_content(content, manager, view.message_id))
 
 
 def receipt_request(receipt: Envelope) -> Request:

@@ -15,6 +15,7 @@ from typing import Final
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome, ArrivalPosition, Origin, Refused
 from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed
 from openmsmq.errors import MQError
 from openmsmq.names.direct import DirectName
@@ -31,6 +32,8 @@ from openmsmq.types.queues import QueueKind
 
 _QUEUES: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
 _RECEIPTS: Final = (SoapKind.STREAM_RECEIPT, SoapKind.FINAL_STREAM_RECEIPT)
+ANY_QUEUE: Final = "*"
+"In the names of outgoing queues for messages that are passed on to a host."
 _SCOPE: Final = 16
 "Bytes that stand for a poster, as many as an identity has."
 _REJECTED: Final[Mapping[MessageClass, SrmpOutcome]] = {
@@ -53,8 +56,13 @@ class SrmpReception:
         clock: Clock,
         sender: ReceiptSender,
         receipts: ReceivedReceipts,
+        is_forwarded: Callable[[DirectName], bool] = lambda name: False,
     ) -> None:
-        """`sender` answers streams that come, `receipts` are about those that were sent."""
+        """`sender` answers streams that come, `receipts` are about those that were sent.
+
+        `is_forwarded` says which messages for other computers are passed on.
+        """
+        self._is_forwarded = is_forwarded
         self._manager = manager
         self._clock = clock
         self._sender = sender
@@ -74,6 +82,7 @@ class SrmpReception:
             done(refused)
             return
         origin, arrivals = self._origin(view, source, post.position), self._manager.arrivals
+        origin.target = self._forwarding(view)
         if not view.recoverable:
             done(_became(arrivals.take_express(origin, [post.packet])))
             return
@@ -96,7 +105,8 @@ class SrmpReception:
         assert isinstance(name, DirectName), "a message that was posted has an address"
         queues = self._manager.queues
         if queues.resolver.local(name) is None:
-            return SrmpOutcome.NOT_LOCAL
+            is_passed_on = post.position is None and self._is_forwarded(name)
+            return None if is_passed_on else SrmpOutcome.NOT_LOCAL
         try:
             queue = queues.find(join_queue(name.queue_parts))
         except MQError:
@@ -105,6 +115,19 @@ class SrmpReception:
             return SrmpOutcome.UNKNOWN_QUEUE
         is_same = queue.properties.transactional == view.transactional
         return None if is_same else SrmpOutcome.WRONG_KIND
+
+    def _forwarding(self, view: PacketView) -> ManagedQueue | None:
+        """The outgoing queue of a message for another computer ([MC-MQSRM] 3.1.5.1.3).
+
+        There is one for each host that messages are passed on to, however many queues it has.
+        """
+        name = view.destination
+        assert isinstance(name, DirectName), "a message that was posted has an address"
+        queues = self._manager.queues
+        if queues.resolver.local(name) is not None:
+            return None
+        host = DirectName(name.protocol, name.address, ANY_QUEUE, port=name.port)
+        return queues.forwarding(host, is_sideways=False)
 
     def _origin(
         self, view: PacketView, source: PostSource, position: StreamPosition | None

@@ -28,6 +28,8 @@ class Redirections(NamedTuple):
     "InboundRedirectionCollection."
     receipts: Rules = ()
     "StreamReceiptURLReplacementCollection; a last rule for `*` is the default."
+    forwarded: tuple[str, ...] = ()
+    "TransparentStoreAndForward, for these URLs of other computers ([MC-MQSRM] 3.1.1.1.7)."
 
     def next_hop(self, url: str) -> tuple[str, bool] | None:
         """The host that gets messages for `url`, and whether by HTTPS; None for that of `url`.
@@ -49,6 +51,15 @@ class Redirections(NamedTuple):
         found = queue_at(to, "redirect_incoming") if to else name
         assert isinstance(found, DirectName), "rules are checked when they are read"
         return found
+
+    def is_forwarded(self, name: DirectName) -> bool:
+        """Whether messages for a queue elsewhere are passed on ([MC-MQSRM] 3.1.1.1.7, 3.1.5.1.3).
+
+        So are those that a rule for queues here leads there.
+        """
+        url = address_of(name)
+        targets = (queue_at(to, "redirect_incoming") for _, to in self.incoming)
+        return any(matches(rule, url) for rule in self.forwarded) or name in targets
 
 
 def matches(rule: str, url: str) -> bool:

@@ -119,7 +119,9 @@ class SrmpService:
         )
         self.transport.received = self.listener.counts
         received = self.transport.received_receipts
-        self.reception = SrmpReception(local, clock, self.receipts, received)
+        self.reception = SrmpReception(
+            local, clock, self.receipts, received, self._redirections.is_forwarded
+        )
         self.receipts.resume()
 
     async def stop(self, reason: str) -> None:

@@ -24,7 +24,7 @@ from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, ResendStatus, RouteStatus
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.queue import FORWARDED, ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
@@ -33,7 +33,13 @@ from openmsmq.packet.view import PacketView
 from openmsmq.soap.addresses import address_of
 from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.delivery import RETRY_FIRST_S, Delivery, Fate, SrmpTiming, Todo
-from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for, verdict_of
+from openmsmq.transports.srmp.exchange import (
+    Poster,
+    PostResult,
+    forwarded_request,
+    request_for,
+    verdict_of,
+)
 from openmsmq.transports.srmp.limits import (
     POSTS_MAX,
     REMOVAL_S,
@@ -258,11 +264,15 @@ class SrmpTransport:
         is_stream = sequence is not None
         redirections, url = self._redirections, _address(view)
         try:
-            request = request_for(
-                view,
-                manager=self._core.identity,
-                receipts_to=redirections.receipts_to(url, self._receipts_to),
-                signer=self._signer,
+            request = (
+                forwarded_request(view, manager=self._core.identity)
+                if route.queue.properties.purpose in FORWARDED
+                else request_for(
+                    view,
+                    manager=self._core.identity,
+                    receipts_to=redirections.receipts_to(url, self._receipts_to),
+                    signer=self._signer,
+                )
             )
         except MQError as error:
             route.last_error = str(error)

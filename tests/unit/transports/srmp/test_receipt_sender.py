@@ -16,6 +16,7 @@ from tests.unit.transports.srmp.web import (
     web_pair,
 )
 
+from openmsmq.engine.arrivals.destinations import streams_to
 from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.soap.request import Request
 from openmsmq.transports.srmp.exchange import PostSource
@@ -164,3 +165,30 @@ def test_after_a_restart_receipts_are_sent_that_may_be_lost() -> None:
     b.restart_here()
     web.wait(2)
     assert len(web.requests) == posted
+
+
+def test_a_queue_knows_the_streams_that_end_in_it() -> None:
+    """SRMP-202, SRMP-203: what is out of order is counted until the next one is accepted."""
+    web, a, b = web_pair()
+    web.fault = lose_receipts
+    send(a, "1", "2")
+    web.wait(2)
+    queue = b.local.find_queue("q")
+    [found] = streams_to(b.local, queue)
+    sequence = a.out().sequences.all[0]
+    assert (UUID(bytes_le=found.source), found.id) == (a.local.identity, sequence.identifier.number)
+    assert found.name.lower() == "direct=http://b/msmq/private$/q"
+    assert (found.number, found.rejects) == (2, 0)
+    first_time = found.time
+    first = next(one for one in web.requests if not is_receipt(one))
+    for _ in range(2):
+        b.answer(first, PostSource(a.address), lambda status: None)
+    [found] = streams_to(b.local, queue)
+    assert (found.number, found.rejects) == (2, 2)
+    web.wait(10)
+    send(a, "3")
+    web.wait(2)
+    [found] = streams_to(b.local, queue)
+    assert (found.number, found.rejects) == (3, 0)
+    assert found.time > first_time
+    assert b.texts() == ["1", "2", "3"]

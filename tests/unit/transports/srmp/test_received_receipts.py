@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.unit.engine.world import NOW
 from tests.unit.transports.srmp.web import (
+    Fault,
     Web,
     WebSite,
     is_receipt,
@@ -14,6 +16,7 @@ from tests.unit.transports.srmp.web import (
     web_pair,
 )
 
+from openmsmq.engine.outgoing.streams import NOWHERE, StreamPlace, stream_status
 from openmsmq.soap.request import Request
 from openmsmq.transports.srmp.exchange import PostSource
 from openmsmq.types.message import Message
@@ -166,3 +169,46 @@ def test_receipts_never_touch_sequences_of_the_binary_protocol() -> None:
     )
     assert queue.messages == 1
     assert a.count("stream receipts of unknown streams") == 1
+
+
+def test_the_figures_of_a_stream_follow_its_receipts() -> None:
+    """SRMP-247, SRMP-250, SRMP-272: what management is told of it (EodNextSeq and the others)."""
+    web, a, _ = web_pair()
+    web.fault = lose_receipts
+    send(a, "1", "2", "3")
+    web.wait(2)
+    queue = a.out()
+    found = stream_status(a.local, queue)
+    stream = found.first_unacknowledged.sequence
+    assert stream == queue.sequences.all[0].identifier.number
+    assert found.first_unacknowledged == StreamPlace(stream, 1, 0)
+    assert found.last_unacknowledged == StreamPlace(stream, 3, 2)
+    assert found.next == StreamPlace(stream, 4, 3)
+    assert (found.last_ack, found.last_ack_count, found.last_ack_time) == (NOWHERE, 0, 0)
+    assert (found.unacknowledged, found.unread, found.resend_interval) == (3, 0, 30)
+    assert 27 <= found.resend_time - (NOW + web.now) <= 30
+    web.wait(found.resend_time - (NOW + web.now) + 1)
+    again = stream_status(a.local, queue)
+    assert (again.sends, again.resend_interval) == (2, 30)
+    assert again.resend_time >= found.resend_time + 30
+
+    receipt = next(one for one in web.requests if is_receipt(one))
+    partly = Request(
+        receipt.target,
+        receipt.host,
+        receipt.content_type,
+        receipt.content.replace(b"<lastOrdinal>3<", b"<lastOrdinal>2<"),
+    )
+    a.answer(partly, PostSource("198.51.100.1"), lambda status: None)
+    found = stream_status(a.local, queue)
+    assert found.last_ack == StreamPlace(stream, 2, 1)
+    assert found.last_ack_time == int(NOW + web.now)
+    assert found.first_unacknowledged == found.last_unacknowledged == StreamPlace(stream, 3, 2)
+    assert (found.unacknowledged, found.last_ack_count) == (1, 1)
+
+    web.fault = lambda request: Fault.NONE
+    a.answer(receipt, PostSource("198.51.100.1"), lambda status: None)
+    found = stream_status(a.local, queue)
+    assert found.last_ack == StreamPlace(stream, 3, 2)
+    assert (found.first_unacknowledged, found.last_unacknowledged) == (NOWHERE, NOWHERE)
+    assert (found.unacknowledged, found.resend_time) == (0, 0)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.transports.srmp.web import Fault, Web, WebSite, messages
 
+from openmsmq.engine.queues.queue import Purpose
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
+from openmsmq.properties.message import Acknowledge
+from openmsmq.transports.srmp.exchange import PostSource
 from openmsmq.transports.srmp.redirection import Redirections, matches, replacement
+from openmsmq.types.message import Message
 
 ORDERS = "http://shop02/msmq/private$/orders"
 RULES = Redirections(
@@ -69,3 +74,108 @@ def _name(url: str) -> DirectName:
     found = parse_format_name(f"DIRECT={url}")
     assert isinstance(found, DirectName)
     return found
+
+
+def gateway(rules: Redirections) -> tuple[Web, WebSite, WebSite, WebSite]:
+    """A sender, whose messages go through a gateway with these rules, and the receiver."""
+    web = Web()
+    a = WebSite(web, "a", redirections=Redirections(outgoing=(("http://c/*", "http://b"),)))
+    b, c = WebSite(web, "b", redirections=rules), WebSite(web, "c")
+    a.create(".\\private$\\admin")
+    c.create(".\\private$\\q")
+    return web, a, b, c
+
+
+FORWARD = Redirections(forwarded=("http://c/*",))
+
+
+@pytest.mark.parametrize("recoverable", [True, False])
+def test_a_gateway_passes_messages_on(recoverable: bool) -> None:
+    """SRMP-167: the message is what it was, and its sender gets its receipt from where it went."""
+    web, a, b, c = gateway(FORWARD)
+    admin = parse_format_name("DIRECT=HTTP://a/msmq/private$/admin")
+    given = Message(
+        b"order",
+        label="first & only",
+        recoverable=recoverable,
+        acknowledge=Acknowledge.POS_ARRIVAL,
+        admin_queue=admin,
+    )
+    [sent] = a.send(a.out("c"), given)
+    web.wait(5)
+    assert [request.host for request in web.requests][:2] == ["b", "c"]
+    first, second = messages(web)[:2]
+    assert second.envelope == first.envelope
+    assert second.envelope.path.to.lower() == "http://c/msmq/private$/q"
+    [found] = c.peek(c.local.find_queue("q"))
+    assert (found.id, found.body, found.label) == (sent, b"order", "first & only")
+    assert len(a.peek(a.local.find_queue("admin"))) == 1
+    assert a.out("c").messages == 0
+    assert b.local.statistics.counts.get("rejected", 0) == 0
+
+
+def test_what_is_passed_on_waits_for_its_host_and_outlives_the_gateway() -> None:
+    """SRMP-167, SRMP-286: one queue for the host holds what is for any of its queues."""
+    web, a, b, c = gateway(FORWARD)
+    c.create(".\\private$\\other")
+    web.fault = lambda request: Fault.LOST if request.host == "c" else Fault.NONE
+    for queue in ("q", "other"):
+        a.send(a.out("c", queue), Message(b"order", recoverable=True))
+    web.wait(5)
+    assert (a.out("c").messages, a.out("c", "other").messages) == (0, 0)
+    [waiting] = [
+        one for one in b.local.queues.everything if one.properties.purpose is Purpose.FORWARD
+    ]
+    assert (waiting.name.lower(), waiting.messages) == ("direct=http://c/msmq/*", 2)
+    b.restart_here()
+    web.fault = lambda request: Fault.NONE
+    web.wait(30)
+    assert (c.texts(), c.texts("other")) == (["order"], ["order"])
+
+
+def test_a_message_that_comes_again_is_passed_on_once() -> None:
+    """SRMP-167: so that what two gateways send to each other ends."""
+    web, a, b, c = gateway(FORWARD)
+    a.send(a.out("c"), Message(b"order", recoverable=True))
+    web.wait(5)
+    answers: list[int] = []
+    b.answer(web.requests[0], PostSource(a.address), answers.append)
+    web.wait(5)
+    assert answers == [200]
+    assert [request.host for request in web.requests].count("c") == 1
+    assert c.texts() == ["order"]
+
+
+def test_a_rule_for_queues_here_may_lead_elsewhere() -> None:
+    """SRMP-169: the envelope names the new queue, all else is as it was."""
+    rules = Redirections(incoming=(("http://b/msmq/in*", "http://c/msmq/private$/q"),))
+    web, a, b, c = gateway(rules)
+    a.send(a.open("DIRECT=HTTP://b/msmq/in"), Message(b"order", label="first"))
+    web.wait(5)
+    assert c.texts() == ["order"]
+    first, second = messages(web)[:2]
+    assert second.envelope.path.to.lower() == "http://c/msmq/private$/q"
+    assert second.envelope.path.id == first.envelope.path.id
+    assert b.local.queues.find_outgoing(parse_format_name("DIRECT=HTTP://c/msmq/in")) is None
+
+
+@pytest.mark.parametrize("rules", [Redirections(), Redirections(forwarded=("http://d/*",))])
+def test_messages_for_other_computers_are_refused_unless_a_rule_names_them(
+    rules: Redirections,
+) -> None:
+    """SRMP-166: nothing is passed on by default."""
+    web, a, _, c = gateway(rules)
+    a.send(a.out("c"), Message(b"order", dead_letter=True))
+    web.wait(5)
+    assert c.texts() == []
+    assert a.bodies(a.local.queues.dead_letter) == [b"order"]
+    assert [request.host for request in web.requests] == ["b"]
+
+
+def test_streams_are_not_passed_on() -> None:
+    """HTTP-57: the gateway takes no part in a stream, and would change its order."""
+    web, a, *_ = gateway(FORWARD)
+    a.send_in(a.out("c"), Message(b"order", dead_letter=True))
+    web.wait(5)
+    assert [request.host for request in web.requests] == ["b"]
+    assert a.bodies(a.local.queues.transactional_dead_letter) == [b"order"]

@@ -14,6 +14,9 @@ from tests.unit.transports.wires import StationClock
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import Malformed
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
+from openmsmq.soap.addresses import destination_at
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import SoapMessage, read_message
 from openmsmq.soap.request import Request
@@ -28,6 +31,7 @@ from openmsmq.transports.srmp.exchange import (
 )
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.reception import SrmpReception
+from openmsmq.transports.srmp.redirection import Redirections
 from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.types.message import Message
 
@@ -102,8 +106,16 @@ class Web:
 class WebSite(Manager):
     """A manager with an HTTP port."""
 
-    def __init__(self, web: Web, name: str, disk: Disk | None = None, run: int = 1) -> None:
+    def __init__(
+        self,
+        web: Web,
+        name: str,
+        disk: Disk | None = None,
+        run: int = 1,
+        redirections: Redirections | None = None,
+    ) -> None:
         self.web = web
+        self.redirections = redirections or Redirections()
         self.name = name
         self.run = run
         number = "abcdefgh".index(name) + 1
@@ -121,10 +133,20 @@ class WebSite(Manager):
         self.receipts = ReceiptSender(local, self.station_clock, self)
         url = f"http://{name}/msmq/private$/order_queue$"
         self.transport = SrmpTransport(
-            local, local.dispatcher, local.confirmations, self.station_clock, self, receipts_to=url
+            local,
+            local.dispatcher,
+            local.confirmations,
+            self.station_clock,
+            self,
+            receipts_to=url,
+            redirections=self.redirections,
         )
         self.reception = SrmpReception(
-            local, self.station_clock, self.receipts, self.transport.received_receipts
+            local,
+            self.station_clock,
+            self.receipts,
+            self.transport.received_receipts,
+            self.redirections.is_forwarded,
         )
         self.receipts.resume()
         self._commit()
@@ -164,11 +186,21 @@ class WebSite(Manager):
                 answered(status_of(outcome))
 
         try:
-            post = read_post(request.content_type, request.content, arrived=int(NOW + self.web.now))
+            post = read_post(
+                request.content_type,
+                request.content,
+                arrived=int(NOW + self.web.now),
+                redirect=self._redirected,
+            )
         except Malformed:
             done(SrmpOutcome.MALFORMED)
             return
         self.enter(lambda: self.reception.take(post, source, done))
+
+    def _redirected(self, to: str) -> FormatName | None:
+        name = destination_at(to)
+        is_here = isinstance(name, DirectName) and self.local.resolver.local(name) is not None
+        return self.redirections.destination(name) if is_here else None  # type: ignore[arg-type]
 
     def die(self) -> None:
         """The process is gone."""
@@ -177,7 +209,8 @@ class WebSite(Manager):
     def restart_here(self) -> WebSite:
         """The next process, with what the last one left on its disk."""
         self.die()
-        return WebSite(self.web, self.name, self.store.committed, self.run + 1)
+        rules = self.redirections
+        return WebSite(self.web, self.name, self.store.committed, self.run + 1, rules)
 
     # What tests look at
 
