@@ -17,7 +17,7 @@ from typing import Any, Final
 import openmsmq
 from openmsmq import Manager
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = float(os.environ.get("OPENMSMQ_TEST_PATIENCE", "60"))
 "Seconds after which a test has failed."
 Place = tuple[str, int]
 

@@ -26,7 +26,7 @@ from openmsmq.rpc.ndr.structure import Structure
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 60.0
+PATIENCE = float(os.environ.get("OPENMSMQ_TEST_PATIENCE", "60"))
 MANY = int(os.environ.get("OPENMSMQ_KILLS", "30"))
 STEPS = ("opened", "asked", "received", "acknowledged", "answered")
 "How far a receive has come: the request for a message, and its acknowledgement, may be unanswered."

@@ -302,8 +302,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "srmp_proxy": Option(
         "srmp.proxy",
         read_proxy,
-        "The HTTP proxy to send through, or none; else what HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
-        " say.",
+        "The HTTP proxy to send through, or none; else that of HTTP_PROXY, HTTPS_PROXY, NO_PROXY.",
         "--srmp-proxy URL",
     ),
     "srmp_posts_max": Option(
@@ -326,28 +325,23 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "srmp_redirect_except": Option(
         "srmp.redirect_except",
         read_exceptions,
-        "Destinations whose messages go straight there all the same, by URL; * at the end is any"
-        " rest.",
+        "Destinations whose messages go straight there, by URL; * at the end is any rest.",
     ),
     "srmp_redirect_incoming": Option(
         "srmp.redirect_incoming",
         read_queue_redirections,
-        "Queues that get messages for others of the URLs of this manager, which may end with *."
-        " Messages for a queue elsewhere are passed on.",
+        "Queues that get messages for other URLs of this manager, which may end with *.",
     ),
     "srmp_forward": Option(
         "srmp.forward",
         read_hosts,
-        "URLs of other computers whose messages are passed on, which may end with *; without them"
-        " such messages are refused. A host has to be named in full, since anyone who can post"
-        " may send there.",
+        "URLs of other computers whose messages are passed on; * at the end is any rest.",
     ),
     "srmp_receipt_urls": Option(
         "srmp.receipt_urls",
         read_queue_redirections,
-        "Where receipts for transactional messages are to be sent, by the URL of the destination,"
-        " which may end with *: the order queue of this manager as that computer reaches it, if not"
-        " by srmp.url.",
+        "Where receipts for transactional messages are sent, by the URL of the destination, if not"
+        " to srmp.url: the order queue of this manager. * at the end is any rest.",
     ),
     "srmp_retry_after": Option(
         "srmp.retry_after",
@@ -404,8 +398,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "multicast_window": Option(
         "multicast.window",
         whole(1, 86_400),
-        "Seconds for which what was sent is kept in memory, to be sent again to those who missed"
-        " it.",
+        "Seconds for which what was sent is kept in memory, for those who missed some of it.",
     ),
     "multicast_ttl": Option(
         "multicast.ttl", whole(1, 255), "Routers that packets may pass, with the first network."
@@ -504,8 +497,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "event_loop": Option(
         "manager.event_loop",
         one_of("uvloop", "asyncio"),
-        "uvloop takes less processor time; asyncio, Python's own, is used where uvloop is not"
-        " installed.",
+        "uvloop takes less processor time; without it asyncio, Python's own, is used.",
         "--event-loop uvloop|asyncio",
     ),
     "log_format": Option(

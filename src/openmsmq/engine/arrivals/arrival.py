@@ -12,7 +12,7 @@ from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.packet.headers.user import NO_GUID
-from openmsmq.packet.origin import packed_address
+from openmsmq.packet.origin import is_direct, packed_address, with_origin
 from openmsmq.packet.walk import properties_offset, u32
 from openmsmq.properties.message import MessageClass
 from openmsmq.security.access_check import Token
@@ -179,6 +179,13 @@ class Origin:
         self._claimants = (scope,)
         if is_known:
             self._owner = Owner(scope.hex(), is_known)
+
+    def kept(self, packet: bytes) -> bytes:
+        """A message as its queue keeps it: one to a direct name says where it came from.
+
+        Remote readers learn that ([MS-MQRR] 2.2.5.1).
+        """
+        return with_origin(packet, self.packed) if is_direct(packet) else packet
 
     @property
     def owner(self) -> Owner:

@@ -49,7 +49,6 @@ from openmsmq.engine.storage.layout import NEVER, Owed, Total, owed_for
 from openmsmq.limits import NO_QUOTA
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.user import UserFlags
-from openmsmq.packet.origin import is_direct, with_origin
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
 from openmsmq.security.principals import format_token
@@ -265,7 +264,7 @@ class Arrivals:
         assert run is not None
         self._require_room(work, size)
         is_express = work.batch is None
-        kept = _kept(work, packet)
+        kept = work.origin.kept(packet)
         work.add(run.queue, NewMessage(kept, run.priority, NEVER, is_express, run.owed), size)
 
     def _accept(
@@ -297,7 +296,7 @@ class Arrivals:
             full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
             self._reject(work, packet, full, head, found)
             return
-        new = self._new(work, _kept(work, clear), head, position)
+        new = self._new(work, origin.kept(clear), head, position)
         work.add(found, new, size)
         if packet[3] & TRACED and self._core.settings.reports:
             work.outcome.traced.append(packet)
@@ -533,11 +532,3 @@ class Arrivals:
         else:
             is_kept = self._refusals.keep(batch, packet, view.priority, reason)
             work.outcome.refusals.append(RefusedArrival(packet, reason, is_kept))
-
-
-def _kept(work: ArrivalWork, packet: bytes) -> bytes:
-    """A message as its queue keeps it: one to a direct name says where it came from.
-
-    Remote readers are told ([MS-MQRR] 2.2.5.1).
-    """
-    return with_origin(packet, work.origin.packed) if is_direct(packet) else packet

@@ -152,7 +152,7 @@ class Destinations:
 def streams_to(core: Core, queue: ManagedQueue) -> list[IncomingSequence]:
     """The transactional streams of other managers that end in a queue, by sender and name.
 
-    (IncomingTransactionalTransferInfo, [MS-MQDMPR] 3.1.1.5, [MC-MQSRM] 3.1.5.1.6.4)
+    (IncomingTransactionalTransferInfo, [MC-MQSRM] 3.1.5.1.6.4)
     """
     destinations = Destinations(core)
     found: list[IncomingSequence] = []

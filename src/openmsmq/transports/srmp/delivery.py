@@ -166,7 +166,7 @@ class Delivery:
         return not self.under_way and self.next_deadline is None
 
     def tick(self, now: float) -> list[Todo]:
-        """What is to be done now."""
+        """What is to be done now; streams wait anew for their receipts ([MC-MQSRM] 3.1.6.2)."""
         todo = []
         if self._retry_at <= now:
             self._retry_at = inf

@@ -240,7 +240,7 @@ def test_what_is_not_whole_cannot_be_joined() -> None:
         ("fe80::7%3", (16, 6, 3, "fe800000 00000000"), (16, 6, 3, "fe80" + "00" * 13 + "07")),
     ],
 )
-def test_the_address_that_a_message_came_from_is_told(
+def test_readers_learn_the_address_that_a_message_came_from(
     address: str, overlaid: tuple[int, int, int, str], extended: tuple[int, int, int, str]
 ) -> None:
     """MQRR-218, MQRR-219, MQRR-220, MQRR-221, MQRR-260, MQRR-261, MQRR-262, MQRR-263"""
@@ -267,8 +267,8 @@ def test_what_was_sent_at_this_manager_came_from_this_computer() -> None:
 def test_other_names_keep_the_manager_that_they_are_for() -> None:
     """MQRR-222 is decided otherwise: the name of a private queue is made of these bytes."""
     name = PrivateName(UUID(int=5), 7)
-    data = PacketBuilder(UUID(int=9), name).build(b"x", message_id=1, sent_time=SENT)
-    data = data[:32] + name.guid.bytes_le + data[48:]
+    builder = PacketBuilder(UUID(int=9), name, destination_manager=name.guid)
+    data = builder.build(b"x", message_id=1, sent_time=SENT)
     assert message_packet(data, MessageFacts(is_own=True))[32:48] == name.guid.bytes_le
     trailer = stored(message_packet(data)).trailer
     assert trailer is not None

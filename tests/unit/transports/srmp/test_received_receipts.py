@@ -172,7 +172,7 @@ def test_receipts_never_touch_sequences_of_the_binary_protocol() -> None:
 
 
 def test_the_figures_of_a_stream_follow_its_receipts() -> None:
-    """SRMP-247, SRMP-250, SRMP-272: what management is told of it (EodNextSeq and the others)."""
+    """SRMP-247, SRMP-250, SRMP-272: what management shows of it (EodNextSeq and the others)."""
     web, a, _ = web_pair()
     web.fault = lose_receipts
     send(a, "1", "2", "3")
