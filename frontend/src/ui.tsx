@@ -94,6 +94,12 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
   </Dialog>;
 }
 
+/** The ends of a time axis: with one point, or none, uPlot would show a year. */
+function atLeastAMinute(min: number | null, max: number | null): [number, number] {
+  const end = max ?? Date.now() / 1000;
+  return [Math.min(min ?? end, end - 60), end];
+}
+
 export function Chart(props: { title: string; times: number[]; values: (number | null)[]; unit?: string }) {
   const ref = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -104,7 +110,7 @@ export function Chart(props: { title: string; times: number[]; values: (number |
     const axis = { stroke: ink, grid: { stroke: "rgba(128,128,128,.2)", width: 1 }, ticks: { show: false }, font: "11px system-ui" };
     plot.current = new uPlot({
       width: box.clientWidth || 300, height: 110, legend: { show: false }, cursor: { show: false }, padding: [6, 4, 0, 0],
-      scales: { y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.1)] } },
+      scales: { x: { range: (_u, min, max) => atLeastAMinute(min, max) }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.1)] } },
       axes: [{ ...axis, size: 22, space: 70 }, { ...axis, size: 44, space: 32 }],
       series: [{}, { stroke: accent, fill: accent + "22", width: 1.5, points: { show: false } }],
     }, [props.times, props.values] as uPlot.AlignedData, box);

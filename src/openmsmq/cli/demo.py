@@ -12,8 +12,10 @@ import click
 from openmsmq.cli.options import Refusal, json_option
 from openmsmq.cli.output import console, print_json
 from openmsmq.demo.counts import are_right
+from openmsmq.demo.live import LiveShow
 from openmsmq.demo.play import ORDERS, Outcome, Play
 from openmsmq.demo.show import Screen
+from openmsmq.errors import ServiceNotAvailable
 from openmsmq.pipelines.faults import PipelineError
 
 
@@ -27,7 +29,11 @@ from openmsmq.pipelines.faults import PipelineError
     show_default=True,
     help="How many orders are sent.",
 )
-@click.option("--keep", is_flag=True, help="Leave the queue managers running, and the table there.")
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Leave the queue managers running, with orders going on and a console to watch them.",
+)
 @click.option(
     "--plot",
     metavar="FILE.svg",
@@ -92,8 +98,15 @@ def _tell(screen: Screen, outcome: Outcome) -> None:
 def _how_to_go_on(screen: Screen, play: Play) -> None:
     """What there is to look at, and how it ends."""
     shop, office = play.managers.shop, play.managers.office
+    live = LiveShow(play.folder, play.managers)
     screen.say()
-    screen.say("Both managers are running. Look around:", "bold")
+    try:
+        link = live.start()
+        screen.say("Both managers are running, and orders go on. Watch them in a browser:", "bold")
+        screen.say(f"  {link}")
+    except ServiceNotAvailable as error:
+        screen.say(f"There is no console to watch them in: {error.detail}", "red")
+    screen.say("Both managers are running. Look around:")
     for line in (
         f"openmsmq queue list --manager {office.address}",
         f"openmsmq message peek invoices --manager {office.address}",
@@ -102,4 +115,5 @@ def _how_to_go_on(screen: Screen, play: Play) -> None:
     ):
         screen.say(f"  {line}")
     screen.say(f"The table is in {play.folder / 'spark' / 'orders'} (Parquet). To end all this:")
-    screen.say(f"  kill {shop.pid} {office.pid} && rm -r {play.folder}")
+    pids = " ".join(map(str, (*live.pids, shop.pid, office.pid)))
+    screen.say(f"  kill {pids} && rm -r {play.folder}")

@@ -18,6 +18,7 @@ from openmsmq.demo.counts import Count
 from openmsmq.demo.orders import KILLED, RUNNING, Moment
 from openmsmq.demo.play import Outcome
 from openmsmq.demo.show import Screen
+from openmsmq.errors import ServiceNotAvailable
 from openmsmq.pipelines.faults import PipelineError
 
 MOMENTS = [Moment(0.0, 0, 0, RUNNING), Moment(1.0, 1, 1, KILLED), Moment(2.0, 2, 2, RUNNING)]
@@ -83,9 +84,36 @@ def test_the_plot_is_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "plot.svg").read_text().startswith("<svg")
 
 
-def test_what_is_kept_can_be_looked_at_and_ended() -> None:
+class Live:
+    """A console and traffic that are there already, or will never be."""
+
+    error = ""
+
+    def __init__(self, folder: Path, managers: object) -> None:
+        self.pids: list[int] = []
+
+    def start(self) -> str:
+        if self.error:
+            raise ServiceNotAvailable(self.error)
+        self.pids = [1, 2]
+        return "http://127.0.0.1:1809/login#code"
+
+
+def test_what_is_kept_can_be_looked_at_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "LiveShow", Live)
     result = run("--keep")
+    assert "http://127.0.0.1:1809/login#code" in result.stdout
     assert "openmsmq queue list --manager 127.0.0.1:1" in result.stdout
+    assert "kill 1 2 4711 4711 && rm -r /tmp/somewhere" in result.stdout
+
+
+def test_without_a_console_the_managers_can_be_ended_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(demo, "LiveShow", Live)
+    monkeypatch.setattr(Live, "error", "no port is free")
+    result = run("--keep")
+    assert "no port is free" in result.stdout
     assert "kill 4711 4711 && rm -r /tmp/somewhere" in result.stdout
 
 
