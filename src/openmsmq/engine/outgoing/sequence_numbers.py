@@ -27,6 +27,8 @@ RESTORE_STEP: Final = 30 * 24 * 3600
 "Seconds by which TimeStamps rise at a restore while the clock is behind those used before."
 _FIRST_ORDINAL_MASK: Final = 0x7FFFFFFF
 _DIGEST: Final = 16
+_RESTORE_STRIDE: Final = 1 << 16
+"By how much Ordinals may go up at a restore, so that two of one backup hardly use the same."
 
 _destination = Struct("<III")
 _floor = Struct("<I")
@@ -36,6 +38,7 @@ class _Destination(NamedTuple):
     """What a destination used last."""
 
     time_stamp: int
+    "0 after a restore: the next sequence takes a new one."
     ordinal: int
     used: int
     "When that sequence began, in seconds since 1970 UTC."
@@ -68,15 +71,18 @@ class SequenceNumbers:
         """A sequence begins with the message that arrives now ([MS-MQQB] 3.1.5.6, AMB-20).
 
         A destination goes on with the next Ordinal. One that is new, or whose numbers have come to
-        an end, gets a TimeStamp that none before it had, and a random Ordinal.
+        an end, gets a TimeStamp that none before it had, and a random Ordinal; after a restore
+        (`start_over`), such a TimeStamp and an Ordinal somewhat above its last.
         """
         key = destination_digest(queue.name)
         last = self._last.pop(key, None)
-        if last is not None and last.ordinal < U32_MAX:
+        if last is not None and last.time_stamp and last.ordinal < U32_MAX:
             stamp, ordinal = last.time_stamp, last.ordinal + 1
         else:
             before = self.floor if last is None else max(self.floor, last.time_stamp)
             stamp, ordinal = min(max(before + 1, now), U32_MAX), self._draw()
+            if last is not None and last.ordinal < U32_MAX - _RESTORE_STRIDE:
+                ordinal = last.ordinal + 1 + ordinal % _RESTORE_STRIDE
         while (stamp, ordinal) in self.live:
             ordinal += 1
         self._last[key] = used = _Destination(stamp, ordinal, min(now, U32_MAX))
@@ -108,7 +114,7 @@ class SequenceNumbers:
         backup may have been restored before, too: of two restores the later one needs the higher
         TimeStamps. The clock gives them, unless it is behind the last one used. Then the floor
         rises by a month, and by the seconds that have `passed` since the backup was in use, as far
-        as that clock tells.
+        as that clock tells. Ordinals go on, so that `overtaken_by` knows a series again.
         """
         for _, sequence in self.live.values():
             sequence.is_restored = True
@@ -117,9 +123,9 @@ class SequenceNumbers:
         self.floor = max([self.floor, *stamps])
         if self.floor >= now:
             self.floor = min(self.floor + max(RESTORE_STEP + passed, 0), U32_MAX)
-        for key in self._last:
-            writer.delete(Table.TRANSFER, DESTINATION + key)
-        self._last.clear()
+        for key, last in self._last.items():
+            self._last[key] = begun = last._replace(time_stamp=0)
+            writer.put(Table.TRANSFER, DESTINATION + key, _destination.pack(*begun))
         write_floor(writer, self.floor)
 
     def began(self, queue: ManagedQueue, sequence: OutgoingSequence) -> None:
@@ -140,15 +146,15 @@ class SequenceNumbers:
         """The sequences that a later one of the same destination has overtaken, and their queue.
 
         The later one was begun after the backup was taken from which this store was restored, so
-        that it is not known here. Other destinations may have the same TimeStamp, but are far away,
-        since the first Ordinal of each is random.
+        that it is not known here; perhaps by one that was restored before, hence with a greater
+        TimeStamp. Other destinations are far away, since the first Ordinal of each is random.
         """
         stamp, ordinal = identifier.time_stamp, identifier.ordinal
         before = {
             sequence.ordinal: queue
             for queue, sequence in self.live.values()
             if sequence.is_restored
-            and sequence.time_stamp == stamp
+            and sequence.time_stamp <= stamp
             and 0 < ordinal - sequence.ordinal <= OVERTAKEN_MAX
         }
         if not before:
@@ -157,7 +163,7 @@ class SequenceNumbers:
         return queue, [
             item
             for item in queue.sequences.all
-            if item.is_restored and item.time_stamp == stamp and item.ordinal < ordinal
+            if item.is_restored and item.time_stamp <= stamp and item.ordinal < ordinal
         ]
 
     def ended(self, sequences: Iterable[OutgoingSequence]) -> None:

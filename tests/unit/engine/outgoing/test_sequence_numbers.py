@@ -170,12 +170,43 @@ def test_after_a_restore_every_destination_begins_anew_with_a_greater_identifier
     series.begin("a", NOW)
     series.begin("b", NOW + 50)
     series.start_over(NOW + 51)
-    assert series.count() == 0
     assert series.numbers.floor == NOW + 50
     restored = series.restart()
-    assert restored.begin("a", NOW + 9) == (NOW + 51, 1)
-    assert restored.begin("b", NOW + 99) == (NOW + 99, 1)
+    assert restored.begin("a", NOW + 9) == (NOW + 51, 4)
+    assert restored.begin("a", NOW + 9) == (NOW + 51, 5)
+    assert restored.begin("b", NOW + 99) == (NOW + 99, 3)
     assert restored.begin("c", NOW) == (NOW + 51, 1)
+
+
+def test_two_restores_of_a_backup_use_different_ordinals() -> None:
+    """Else a receiver would take messages of the second for those of the first."""
+    backup = Series(entropy=b"a")
+    stamp, ordinal = backup.begin("a", NOW)
+    begun = []
+    for entropy in (b"b", b"c"):
+        restored = backup.restart(entropy)
+        restored.start_over(NOW + 9)
+        begun.append(restored.begin("a", NOW + 9))
+    assert begun[0] != begun[1]
+    for later, further in begun:
+        assert later > stamp
+        assert 0 < further - ordinal <= 1 << 16
+
+
+def test_what_a_restored_manager_began_overtakes_what_was_restored_again() -> None:
+    """It took a new TimeStamp, after a backup in which its series had none yet."""
+    series = Series(entropy=b"a")
+    queue = ManagedQueue(9, properties("DIRECT=OS:there\\a"))
+    known = OutgoingSequence(*series.begin("a", NOW), 9, 1)
+    other = OutgoingSequence(*series.begin("b", NOW), 10, 1)
+    series.numbers.began(queue, known)
+    series.numbers.began(ManagedQueue(10, properties("DIRECT=OS:there\\b")), other)
+    series.start_over(NOW + 9)  # and a backup is made of this
+    stamp, ordinal = series.restart(b"b").begin("a", NOW + 20)
+    series.start_over(NOW + 30)
+    found = series.numbers.overtaken_by(TxSequenceID(ordinal, stamp))
+    assert found == (queue, [known])
+    assert series.numbers.overtaken_by(TxSequenceID(ordinal, NOW - 1)) is None
 
 
 def test_a_restore_does_not_lower_the_floor() -> None:
@@ -208,7 +239,7 @@ def test_a_clock_that_is_years_behind_does_not_lower_time_stamps() -> None:
     series = Series()
     series.begin("a", NOW)
     series.start_over(0, passed=-NOW)
-    assert series.begin("a", 0) == (NOW + 1, 1)
+    assert series.begin("a", 0) == (NOW + 1, 3)
 
 
 def test_destinations_that_are_evicted_raise_the_floor_for_all(
