@@ -3,6 +3,9 @@
 Some mutants of engine, sessions and store are drawn at random, and each is given to the tests that
 run its line. A mutant that no test notices survives. One that cannot be noticed, since it does the
 same, is listed in `equivalent_mutants.txt` with the reason, and does not count.
+
+To find the tests of a line takes longer than all the rest; with `--near` each mutant is given to
+the tests of its module and its folder instead, which is a stricter question.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import Final
 from tools.coverage_map import PACKAGES, QUICK, TESTS, Lines, chosen, coverage_map, tests_of
 from tools.forked_tests import ForkedTests
 from tools.mutation import Mutant, mutants, mutated
-from tools.sandbox import SOURCE, Outcome, Sandbox
+from tools.sandbox import ROOT, SOURCE, Outcome, Sandbox
 
 BAR: Final = 0.95
 "The share of mutants that has to be noticed."
@@ -76,7 +79,7 @@ def equivalent(text: str) -> dict[str, str]:
 
 def try_all(drawn: Iterable[Mutant], covered: Mapping[Path, Lines], jobs: int) -> Iterator[Verdict]:
     """Give each mutant to its tests, some at a time."""
-    files = sorted({test.partition("::")[0] for test in _tests(covered)})
+    files = sorted({test.partition("::")[0] for test in _tests(covered)}) or list(TESTS)
     with ExitStack() as stack:
         free: SimpleQueue[ForkedTests] = SimpleQueue()
         for _ in range(jobs):
@@ -101,7 +104,7 @@ def judged(mutant: Mutant, lines: Lines, forked: ForkedTests) -> Verdict:
     """Give a mutant to the tests that run its line, or else to those of its module."""
     tests = chosen(lines.get(mutant.line, ()), mutant.module, TESTS_MAX)
     if not tests:  # perhaps a process that a test starts runs it, where nothing is measured
-        tests = [tests_of(mutant.module).removesuffix("::")]
+        tests = near(mutant.module)
     text = mutated((SOURCE / mutant.module).read_text(), mutant)
     outcome = forked.ask(mutant.module, text, tests, timeout=TIMEOUT)
     if outcome is Outcome.STOPPED:  # the package has to be imported with it
@@ -111,6 +114,13 @@ def judged(mutant: Mutant, lines: Lines, forked: ForkedTests) -> Verdict:
     return Verdict(mutant, outcome, len(tests))
 
 
+def near(module: Path) -> list[str]:
+    """The tests of a module, then those of its folder."""
+    own = tests_of(module).removesuffix("::")
+    others = sorted((ROOT / own).parent.glob("test_*.py"))
+    return list(dict.fromkeys([own, *(str(path.relative_to(ROOT)) for path in others)]))
+
+
 def main() -> int:
     """Draw mutants, try them, say what survived; 1 if it is too many."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -118,6 +128,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="repeats a run")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="mutants whose names contain this")
+    parser.add_argument("--near", action="store_true", help="tests of the same folder only")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="where the tests are")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 32) if given.seed is None else given.seed
@@ -127,8 +138,9 @@ def main() -> int:
     drawn = random.Random(seed).sample(every, min(given.count, len(every)))  # noqa: S311
     counted = [mutant for mutant in drawn if mutant.name not in known]
     print(f"{len(drawn)} of {len(every)} mutants, {len(drawn) - len(counted)} known as equivalent")
+    covered = {} if given.near else coverage_map(given.jobs, given.tests)
     verdicts = []
-    for verdict in try_all(counted, coverage_map(given.jobs, given.tests), given.jobs):
+    for verdict in try_all(counted, covered, given.jobs):
         verdicts.append(verdict)
         print(f"{len(verdicts):3}/{len(counted)} {verdict}", flush=True)
     survivors = [verdict for verdict in verdicts if not verdict.is_killed]

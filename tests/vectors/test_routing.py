@@ -75,7 +75,7 @@ def test_next_hops_of_every_pair(enterprise: Enterprise) -> None:
 def test_paths_with_and_without_failures(
     enterprise: Enterprise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MQBR-080, MQBR-081, MQBR-111, MQBR-112.
+    """MQBR-080, MQBR-081, MQBR-112.
 
     The vectors have equal hops in the order of their identities.
     """

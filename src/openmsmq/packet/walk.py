@@ -254,5 +254,8 @@ def _ends_at(data: bytes, offset: int, size: int) -> bool:
 
 
 def one_hop_more(packet: bytes) -> bytes:
-    """A packet as a router passes it on: UserHeader.Flags.RC counts it ([MS-MQQB] 3.1.5.8.2)."""
+    """A packet as a router passes it on: UserHeader.Flags.RC counts it.
+
+    ([MS-MQQB] 3.1.5.8.2, [MS-MQMQ] 2.2.19.2)
+    """
     return b"".join((packet[:FLAGS], bytes((packet[FLAGS] + 1,)), packet[FLAGS + 1 :]))

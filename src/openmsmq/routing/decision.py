@@ -172,7 +172,10 @@ class Routes:
         return (*ids[start:], *ids[:start])
 
     def _fallback(self, goal: RoutedManager) -> NextHops:
-        """No routing server or no way: direct, unless gates guard the destination (RT-04)."""
+        """No routing server or no way: direct, unless gates guard the destination.
+
+        ([MS-MQBR] 3.1.5.2, 3.1.5.3; RT-04)
+        """
         gates = self.topology.gates_of_all(self.topology.targets(goal))
         if goal.foreign:
             return NextHops(RoutingRule.CONNECTOR_SERVER, tuple(gates))
@@ -181,7 +184,7 @@ class Routes:
         return NextHops(RoutingRule.UNGUARDED, self._last_leg(goal).hops)
 
     def _gates_into(self, site: UUID, goal: RoutedManager) -> list[UUID]:
-        """The gates of the next site, those of a link from here first (RT-05)."""
+        """The gates of the next site, those of a link from here first ([MS-MQBR] 1.5; RT-05)."""
         near = {
             gate
             for link in self.topology.links_of[site]

@@ -72,7 +72,7 @@ class Topology:
     "A routing server may stand in for a direct connection inside a site (RT-25)."
 
     def problem(self, link: RoutingLink) -> str:
-        """Why a link does not count (RT-07); empty if it does."""
+        """Why a link does not count ([MS-MQDMPR] 3.1.1.8; RT-07); empty if it does."""
         if link.site1 not in self.sites or link.site2 not in self.sites:
             return "unknown site"
         if link.site1 == link.site2:
@@ -102,7 +102,7 @@ class Topology:
 
     @cached_property
     def neighbours(self) -> Mapping[UUID, Mapping[UUID, int]]:
-        """The sites next to each, with the weight of the cheapest link (RT-07)."""
+        """The sites next to each, at the least cost of a link ([MS-MQBR] 3.1.3.1; RT-07)."""
         found: dict[UUID, dict[UUID, int]] = {site: {} for site in self.sites}
         for link in self.valid_links:
             weight = self.weight(link)
@@ -116,6 +116,7 @@ class Topology:
         return {site: tuple(sorted(self._gates_of(site))) for site in self.sites}
 
     def _gates_of(self, site: UUID) -> set[UUID]:
+        """Routing servers of a site that its links name ([MS-MQBR] 1.5)."""
         named = {gate for link in self.links_of[site] for gate in link.gates}
         return {
             gate
@@ -145,7 +146,10 @@ class Topology:
         return any(manager in self.gates.get(site, ()) for site in known.sites)
 
     def home(self, manager: RoutedManager) -> tuple[UUID, ...]:
-        """The sites in which a manager stands for routing: known and not foreign (RT-06)."""
+        """The sites in which a manager stands for routing: known and not foreign.
+
+        ([MS-MQBR] 3.1.3.1, 3.1.5.1; RT-06)
+        """
         return tuple(sorted(site for site in set(manager.sites) if self._is_foreign(site) is False))
 
     def targets(self, manager: RoutedManager) -> tuple[UUID, ...]:

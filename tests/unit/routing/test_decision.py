@@ -87,6 +87,9 @@ def test_without_routers_and_gates_the_destination_is_connected_to() -> None:
     enterprise = Enterprise.of("09")
     found = [ask(enterprise, "A1", name) for name in enterprise.managers if name != "A1"]
     assert RoutingRule.UNGUARDED in {rule for rule, _ in found}
+    changed(enterprise, "A1", router=True)
+    found = [ask(enterprise, "A1", name) for name in enterprise.managers if name != "A1"]
+    assert RoutingRule.UNGUARDED in {rule for rule, _ in found}
 
 
 def test_gates_guard_their_site() -> None:

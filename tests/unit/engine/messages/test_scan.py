@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.engine.runs import fill
 from tests.unit.engine.world import NOW, OWNER, World, message, packets
 
 from openmsmq.engine.commit.future import Future
@@ -10,6 +11,7 @@ from openmsmq.engine.messages.cursor import CursorState, QueueCursor
 from openmsmq.engine.messages.scan import (
     fetch,
     first_readable,
+    first_sendable,
     hold,
     oldest,
     readable,
@@ -21,6 +23,8 @@ from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import CHUNK_SIZE, Record
+from openmsmq.engine.storage.runs import Found
+from openmsmq.engine.storage.tables import Snapshot
 from openmsmq.types.lookup import LOOKUP_MAX
 
 PARTNER = Holder()
@@ -170,3 +174,39 @@ def test_a_read_that_waits_no_longer_frees_its_cursor() -> None:
     plain = Waiter(lambda fresh: False, pending, OWNER)
     assert plain.cursor is None
     plain.give_up()
+
+
+@pytest.mark.parametrize(("overdue", "left"), [(0, "ab"), (NOW + 9, "ab"), (NOW + 10, "ab")])
+def test_a_message_is_leaving_when_its_last_second_is_over(
+    world: World, overdue: int, left: str
+) -> None:
+    queue = world.queue()
+    world.send(queue, message("a", expires=NOW + 10), message("b"))
+    snapshot = world.core.snapshot
+    for find in (readable, first_sendable_of):
+        found = list(find(snapshot, queue, 0, overdue))
+        assert packets(fetch(snapshot, queue, found)) == list(left)
+        found = list(find(snapshot, queue, 0, NOW + 11))
+        assert packets(fetch(snapshot, queue, found)) == ["b"]
+
+
+def first_sendable_of(
+    snapshot: Snapshot, queue: ManagedQueue, after: int, overdue: int
+) -> list[Found]:
+    return first_sendable(snapshot, queue, 10, overdue)
+
+
+@pytest.mark.parametrize("more", [[], ["single"], ["single", "express"]])
+def test_messages_of_runs_are_fetched_beside_others(world: World, more: list[str]) -> None:
+    queue = world.queue()
+    sent = fill(world, queue)
+    for text in more:
+        world.send(queue, text, express=text == "express")
+    found = list(readable(world.core.snapshot, queue, 0))
+    entries = fetch(world.core.snapshot, queue, found)
+    expected = [one.packet for one in sent] + [text.encode() for text in more]
+    assert [entry.packet for entry in entries] == expected
+    assert [(entry.lookup, entry.record) for entry in entries] == [item[:2] for item in found]
+    assert [entry.express for entry in entries] == [False] * 8 + [
+        text == "express" for text in more
+    ]

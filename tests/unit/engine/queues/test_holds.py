@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING, Holder, Holds
 from openmsmq.engine.queues.slices import RunSlice
@@ -79,3 +82,24 @@ def test_messages_of_a_run_are_held_together() -> None:
     holds.release_slice(piece(16, 20))
     holds.release([10, 11, 14, 30])
     assert not holds
+
+
+@given(
+    st.sets(st.integers(0, 99)),
+    st.sets(st.integers(0, 9)),
+    st.integers(0, 90),
+    st.integers(1, 120),
+)
+def test_bits_say_which_messages_are_held_one_by_one_or_together(
+    single: set[int], spans: set[int], first: int, count: int
+) -> None:
+    holds = Holds()
+    held = set(single)
+    for place in spans:
+        start, end = 10 * place + 2, 10 * place + 9
+        holds.hold_slice(piece(start, end), READER)
+        held |= set(range(start, end))
+    holds.hold(single, REMOVING)
+    expected = sum(1 << at - first for at in held if first <= at < first + count)
+    assert holds.held_bits(first, count) == expected
+    assert len(holds) == len(held)

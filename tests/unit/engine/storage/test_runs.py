@@ -93,6 +93,41 @@ def test_messages_of_two_runs_are_read_at_once(places: tuple[int, ...]) -> None:
     assert found == [(packets_of(sizes) * 2)[place] for place in places]
 
 
+class CountingSnapshot:
+    """Counts how often packets are read."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._snapshot = store.snapshot
+        self.reads = 0
+
+    def get_many(self, table: Table, keys: list[bytes]) -> list[bytes]:
+        self.reads += 1
+        return self._snapshot.get_many(table, keys)
+
+
+@pytest.mark.parametrize(("between", "reads"), [(1 << 16, 1), ((1 << 16) + 1, 2)])
+def test_what_lies_between_messages_is_read_only_if_it_is_little(between: int, reads: int) -> None:
+    run = made([10, between, 10, 20])
+    snapshot = CountingSnapshot(store_with(run))
+    (_, first, _), _, (_, third, _), _ = run.members(0)
+    found = read_members(snapshot, [first, third])  # type: ignore[arg-type] # one method of it
+    assert found == [bytes([0]) * 10, bytes([2]) * 10]
+    assert snapshot.reads == reads
+
+
+def test_messages_of_two_blobs_are_not_mixed_up_if_their_places_fit_together() -> None:
+    """The second begins in its blob where the first ends in the other."""
+    one, other = made([10] * 4), made([10] * 4, number=9, first=FIRST + 4)
+    store = store_with(one, other)
+    writer = store.begin()
+    writer.put(Table.PACKETS, packet_key(9, 0), bytes(range(100, 140)))
+    store.commit()
+    store.refresh()
+    raws = [one.member(FIRST), other.member(FIRST + 5)]
+    found = read_members(store.snapshot, [raw for raw in raws if raw is not None])
+    assert found == [bytes(10), bytes(range(110, 120))]
+
+
 @given(sizes_of, st.data())
 def test_removing_many_is_removing_each(sizes: list[int], data: st.DataObject) -> None:
     one, other = made(sizes), made(sizes)
@@ -241,3 +276,7 @@ def test_the_first_arrival_between_two_lookup_identifiers() -> None:
     assert first_arrival(snapshot, QUEUE, FIRST + 4, FIRST + 8) is None
     assert first_arrival(snapshot, QUEUE, 0, FIRST) == 1_700_000_000
     assert first_arrival(snapshot, QUEUE, 0, FIRST - 1) is None
+    lowest = store_with(rows={1: later, 2: Record(9, 5, 1_900_000_000, NEVER).pack()}).snapshot
+    assert first_arrival(lowest, QUEUE, 0, FIRST) == 1_800_000_000
+    assert first_arrival(lowest, QUEUE, 1, 1) == 1_800_000_000
+    assert first_arrival(lowest, QUEUE, 2, 2) == 1_900_000_000
