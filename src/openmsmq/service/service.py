@@ -1,7 +1,6 @@
 """The life of a queue manager that runs as a service: store, listeners, work, and shutdown.
 
-A signal ends it in good order (SIGTERM, SIGINT; a second one ends it at once), or has it read
-its configuration again (SIGHUP).
+Signals (`signals.py`) end it in good order, or have it read its configuration again.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ import errno
 import json
 import logging
 import os
-import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Final, Protocol, TypeAlias
 
 from openmsmq.access.tokens import Tokens
@@ -39,6 +36,7 @@ from openmsmq.service.configuration import Config, changes
 from openmsmq.service.limits import STOP_WITHIN_S
 from openmsmq.service.message_security import MessageSecurity
 from openmsmq.service.options import OPTIONS
+from openmsmq.service.signals import handle_signals
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.manager_state import ManagerState
 
@@ -59,8 +57,6 @@ LISTENERS: Final = (
 "All there will be; the ready file names each."
 MAY_PASS: Final = (StoreInUse, StorageFailed, StorageFull)
 "Why a store cannot be opened now and perhaps can be later; but see `StoreDenied`."
-_KILLED: Final = 128
-"What shells add to the number of a signal."
 _log: Final = logging.getLogger(__name__)
 
 Address: TypeAlias = tuple[str, int] | str
@@ -137,6 +133,14 @@ class Service:
         self._reason = self._reason or reason
         self._stop.set()
 
+    def _begin_stop(self, reason: str) -> bool:
+        """End it, from a signal handler; False if it is ending already."""
+        if self._reason:
+            return False
+        self._reason = reason
+        asyncio.get_running_loop().call_soon_threadsafe(self._stop.set)
+        return True
+
     async def run(self) -> None:
         """Start, work until `stop`, and end in good order.
 
@@ -144,7 +148,7 @@ class Service:
         that fails later, is raised when all that had been opened is closed again.
         """
         self._remove_ready_file()  # a killed process may have left one
-        with self._signals():
+        with handle_signals(self._begin_stop, self.reload):
             try:
                 await self._open_listeners(self._listeners.early(self.config, self._tokens))
                 opened = await self._initialize()
@@ -301,28 +305,6 @@ class Service:
             changed=_places(live),
             needs_restart=_places(name for name in found if name not in live),
         )
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Listen to signals, also while the store is being opened and the loop waits for that."""
-        loop = asyncio.get_running_loop()
-
-        def on_signal(number: int, _: FrameType | None) -> None:
-            if number == signal.SIGHUP:
-                loop.call_soon_threadsafe(self.reload)
-            elif self._reason:
-                os._exit(_KILLED + number)
-            else:
-                self._reason = signal.Signals(number).name
-                loop.call_soon_threadsafe(self._stop.set)
-
-        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        before = {number: signal.signal(number, on_signal) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def notify_systemd(state: str) -> None:
