@@ -145,7 +145,7 @@ def lake(
     if store:
         for key, value in {**KEYS, "AWS_ENDPOINT_URL": request.getfixturevalue("s3")}.items():
             monkeypatch.setenv(key, value)
-        table["path"] = f"s3://lake/{name}"
+        table["path"] = f"s3://lake/{uuid4().hex}"
         if kind == "iceberg":
             table |= {"catalog": "shared", "table": "shop.messages"}
             catalog = tmp_path / "shared.db"
@@ -208,7 +208,6 @@ def test_a_kill_leaves_a_table_exact(manager: Manager, lake: Lake) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_five_kills_leave_a_table_exact(manager: Manager, lake: Lake, seed: int) -> None:
     lake.source["queue"] += f"-{seed}"
-    lake.table["path"] += f"-{seed}"
     kills = [("write", 2), ("commit", 1), ("committed", 1), ("done", 1), ("write", 3)]
     Random(seed).shuffle(kills)
     killed_and_archived(manager, lake, kills)
