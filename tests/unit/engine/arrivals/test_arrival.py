@@ -107,3 +107,9 @@ def test_a_known_peer_answers_for_what_it_brings_others_answer_by_network() -> N
     assert session(known=True).owner == Owner(A.hex(), is_known=True)
     assert session(address="2001:db8:0:1::5").owner == Owner("2001:db8:0:1::", is_known=False)
     assert session(address="127.0.0.2").owner == session(address="::1", proven=False).owner
+
+
+def test_what_no_manager_is_proven_for_is_kept_under_a_scope_of_its_own() -> None:
+    origin = Origin("192.0.2.9", "partner")
+    origin.isolate(b"sender", is_known=False)
+    assert origin.scopes(A) == origin.scopes(B) == (b"sender",)

@@ -213,3 +213,14 @@ def test_what_is_waiting_behind_others_can_be_joined(log: Log) -> None:
 
 def test_commits_of_this_folder_begin_a_first_time_in_vain() -> None:
     assert world.begins_twice
+
+
+def test_each_fails_once_when_a_full_disk_is_followed_by_the_end(log: Log) -> None:
+    operations = Operations()
+    operations.add(log.operation("a", grows=True))
+    operations.add(log.operation("b"))
+    operations.take()
+    operations.fail(StorageFull("disk"))
+    assert log.taken() == "a failed"
+    operations.abandon(StorageFailed("EIO"))
+    assert log.taken() == "b failed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.engine.world import World
+from tests.unit.engine.world import World, message
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.epochs import Epoch, Epochs
@@ -16,6 +16,7 @@ from openmsmq.errors import (
     GenericError,
     InvalidParameter,
     StorageFailed,
+    StorageFull,
     TransactionSequence,
 )
 from openmsmq.types.caller import Caller, Grant
@@ -108,6 +109,15 @@ def test_a_commit_that_fails_can_be_tried_again(world: World, queue: ManagedQueu
         pending.result()
     assert world.done(found.commit("w", 1, ["w/1/0/a"])) is True
     assert world.read(queue) == ["w/1/0/a"]
+
+
+def test_a_full_disk_fails_an_epoch_that_is_decided(world: World) -> None:
+    """It is not tried again by itself, as what frees room would be."""
+    plain = world.queue("plain")
+    pending = epochs(world).commit("w", 1, [])
+    world.enqueuer.send(plain, [message("x")], result=None)
+    world.commit(StorageFull("disk"))
+    assert isinstance(pending.error, StorageFull)
 
 
 def test_a_winner_that_is_not_prepared_is_refused(world: World, queue: ManagedQueue) -> None:

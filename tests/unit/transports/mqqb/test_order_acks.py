@@ -216,6 +216,8 @@ def test_messages_that_nothing_was_accepted_of_are_not_acknowledged() -> None:
     desk.due.tick(1.0)
     assert desk.due.next_deadline is None
     assert desk.line.sent == []
+    desk.due.opened(SOURCE_ID, 2.0)
+    assert desk.due.next_deadline is None, "nothing is owed"
 
 
 def test_a_sequence_without_a_number_is_not_acknowledged() -> None:
