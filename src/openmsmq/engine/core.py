@@ -29,7 +29,11 @@ from openmsmq.engine.arrivals.peers import PeerTable, Pin
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.commit.number_reservation import give_back, reserve_arrivals
+from openmsmq.engine.commit.number_reservation import (
+    give_back,
+    reserve_arrivals,
+    write_message_ids,
+)
 from openmsmq.engine.commit.timeline import SHIFT_KEY
 from openmsmq.engine.messages.admission import Admission
 from openmsmq.engine.messages.delay import Delays
@@ -114,6 +118,8 @@ class Core(EngineState):
         self._is_low = False
         "Flow control began because the disk runs low."
         self._after_commit: list[Callable[[], None]] = []
+        self._message_id_end = 0
+        "Up to where the commit under way reserves identifiers of messages."
         self.on_given_up: list[Callable[[], None]] = [self.incoming.failed]
         "Forget what a commit that came to nothing had staged in memory."
         self._build(loaded.queues, receipts)
@@ -184,6 +190,7 @@ class Core(EngineState):
         self.operations.take()
         self.batch = batch
         self.operations.apply(batch)
+        self._message_id_end = write_message_ids(writer, self.numbers)
         batch.write()
 
     def retreat(self, error: BaseException) -> None:
@@ -222,6 +229,7 @@ class Core(EngineState):
 
     def _show(self, batch: Batch) -> None:
         """A commit is on disk: let readers see it."""
+        self.numbers.message_id_end = self._message_id_end
         self.store.refresh()
         batch.apply()
         self.expiry.expect(batch.next_expiry)

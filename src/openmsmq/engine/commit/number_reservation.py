@@ -50,21 +50,40 @@ def reserve_arrivals(numbers: Numbers, submit: Submit) -> None:
 
 
 def reserve_message_ids(numbers: Numbers, submit: Submit) -> None:
-    """The same for identifiers of messages."""
-    if numbers.message_id <= numbers.message_id_end - MESSAGE_ID_BLOCK // 2:
+    """Have a commit made that reserves identifiers of messages, before those reserved run out."""
+    if numbers.is_reserving or not _runs_out(numbers):
         return
-    reserved = numbers.message_id_end
-    numbers.message_id_end = end = numbers.message_id + MESSAGE_ID_BLOCK
+    numbers.is_reserving = True
 
-    def failed(error: BaseException) -> None:
-        numbers.message_id_end = min(numbers.message_id_end, reserved)
+    def over(error: BaseException | None = None) -> None:
+        numbers.is_reserving = False
 
-    submit(
-        lambda batch: batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(end)),
-        lambda: None,
-        failed,
-        grows=True,
-    )
+    submit(lambda batch: None, over, over)
+
+
+def write_message_ids(writer: Writer, numbers: Numbers) -> int:
+    """Reserve identifiers with a commit; up to which they are reserved if it succeeds.
+
+    Every commit does it that is made when they run out: what it stores has identifiers that are
+    reserved, whichever operations fail.
+    """
+    if not _runs_out(numbers):
+        return numbers.message_id_end
+    end = numbers.message_id + MESSAGE_ID_BLOCK
+    writer.put(Table.META, MESSAGE_ID_KEY, pack_number(end))
+    return end
+
+
+def has_message_ids(numbers: Numbers, count: int) -> bool:
+    """Whether identifiers for some messages are reserved, so that none comes again after a crash.
+
+    A call with more of them than are ever reserved ahead is not asked to wait for them.
+    """
+    return numbers.message_id + count <= numbers.message_id_end or count > MESSAGE_ID_BLOCK // 2
+
+
+def _runs_out(numbers: Numbers) -> bool:
+    return numbers.message_id > numbers.message_id_end - MESSAGE_ID_BLOCK // 2
 
 
 def give_back(writer: Writer, numbers: Numbers) -> None:

@@ -15,6 +15,7 @@ class Numbers:
     __slots__ = (
         "arrival",
         "arrival_end",
+        "is_reserving",
         "message_id",
         "message_id_end",
         "packet",
@@ -38,6 +39,9 @@ class Numbers:
         self.arrival_end = arrival_end
         self.message_id = message_id
         self.message_id_end = message_id_end
+        "Up to which they are reserved on disk; no express message gets one beyond."
+        self.is_reserving = False
+        "A commit was asked for that reserves more."
         self.queue = queue
         self.sequences = sequences
 

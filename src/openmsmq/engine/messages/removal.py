@@ -130,7 +130,7 @@ class Removal:
             found = [(at, record_of(batch.writer, queue.number, at)) for at in stored]
             gone = [(lookup, raw) for lookup, raw in found if raw is not None]
             self._dispositions.removed(batch, queue, gone, purge_reason(queue), "")
-            note_purged(batch, queue)
+            note_purged(batch, queue, stored)
 
         def committed() -> None:
             self.forget(queue, stored)
@@ -145,15 +145,16 @@ def purge_reason(queue: ManagedQueue) -> MessageClass:
     return MessageClass.NACK_PURGED if queue.is_outgoing else MessageClass.NACK_Q_PURGED
 
 
-def note_purged(batch: Batch, queue: ManagedQueue) -> None:
+def note_purged(batch: Batch, queue: ManagedQueue, gone: Collection[int] = ()) -> None:
     """Remember, beyond a crash too, which messages were purged while a reader held them.
 
-    Also those that are being removed: that is committed later, or fails.
+    Also those that are being removed, but for what is `gone` with this commit: others are removed
+    by a later one, or that fails.
     """
     key = queue_key(queue.number, PURGED_ROW)
     kept = [
         lookup
-        for lookup in sorted(queue.purge_pending)
+        for lookup in sorted(queue.purge_pending.difference(gone))
         if lookup not in queue.express and not batch.is_taken(queue, lookup)
     ]
     if kept and not queue.deleted:

@@ -11,6 +11,7 @@ from uuid import UUID
 from openmsmq.clock import Clock
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.number_reservation import has_message_ids
 from openmsmq.engine.commit.run_rows import NewRun, keeps_runs
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
@@ -21,7 +22,7 @@ from openmsmq.engine.messages.stamper import DeliveryFields, Stamped, Stamper
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.engine.transactions.transaction import ManagedTransaction
-from openmsmq.errors import IllegalPropertyValue
+from openmsmq.errors import IllegalPropertyValue, InsufficientResources
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
@@ -175,6 +176,8 @@ class Sender:
             for target, new in made:
                 self._enqueuer.check(target, new, transaction)
         total = count * len(targets)
+        if not has_message_ids(core.numbers, total):
+            _refuse_express(made)
         core.take_message_ids(total)  # before acknowledgements are sent and take the next
         if delivery is not None:
             return self._post(made, transaction, caller, first_id)
@@ -310,6 +313,15 @@ class Sender:
 def _is_transactional(transaction: ManagedTransaction | None, queue: ManagedQueue) -> bool:
     """Whether messages to a queue say that they were sent in a transaction."""
     return transaction is not None and not transaction.is_plain_to(queue)
+
+
+def _refuse_express(made: list[tuple[ManagedQueue, list[NewMessage]]]) -> None:
+    """Others are stored by the commit that reserves their identifiers; express ones by none."""
+    if any(message.express for _, new in made for message in new):
+        raise InsufficientResources(
+            "no identifiers are left for express messages until the disk has taken a commit, for"
+            " which it takes unusually long: try again, or send recoverable messages"
+        )
 
 
 def _takes_runs(queue: ManagedQueue, count: int, transaction: ManagedTransaction | None) -> bool:

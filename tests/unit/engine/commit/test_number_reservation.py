@@ -16,9 +16,7 @@ from openmsmq.engine.commit.number_reservation import (
     pack_number,
 )
 from openmsmq.engine.storage.tables import Table
-from openmsmq.errors import (
-    StorageFull,
-)
+from openmsmq.errors import StorageFull
 
 
 @pytest.fixture
@@ -39,6 +37,19 @@ def test_message_identifiers_are_reserved_before_they_are_used(world: World) -> 
     assert world.restart().core.numbers.message_id >= used
     world.core.take_message_ids(1)
     world.commit(StorageFull("disk"))
+    assert world.restart().core.numbers.message_id == numbers.message_id_end
+    world.core.take_message_ids(1)
+    assert world.core.wants_commit  # and it is tried again
+
+
+def test_a_commit_that_stores_messages_reserves_their_identifiers(world: World) -> None:
+    """DMPR-053: whatever else fails in it."""
+    queue = world.queue()
+    world.core.take_message_ids(3 * MESSAGE_ID_BLOCK)
+    world.commit(StorageFull("disk"))
+    world.send(queue, "a")
+    used = world.core.numbers.message_id
+    assert world.restart().core.numbers.message_id > used
 
 
 def test_numbers_that_were_reserved_for_nothing_are_given_back(world: World) -> None:

@@ -10,11 +10,13 @@ from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, OWNER, commit
 
+from openmsmq.engine.commit.number_reservation import MESSAGE_ID_BLOCK
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, split_due_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
     IllegalPropertyValue,
+    InsufficientResources,
     MachineQuotaExceeded,
     Malformed,
     QueueNotAvailable,
@@ -66,6 +68,19 @@ def test_what_a_message_asks_for_is_kept_with_it(
     outgoing = manager.open(THERE)
     manager.send(outgoing, message)
     assert [record.flags for record in records(manager, outgoing)] == [owed]
+
+
+def test_express_messages_get_no_identifiers_that_a_crash_would_give_again(
+    manager: Manager,
+) -> None:
+    """DMPR-053: a receiver would take later messages for these."""
+    outgoing, core = manager.open(THERE), manager.local
+    core.take_message_ids(MESSAGE_ID_BLOCK)
+    with pytest.raises(InsufficientResources, match="until the disk has taken a commit"):
+        handles.send(manager.local, outgoing, [Message(recoverable=False)], None)
+    manager.send(outgoing, Message(recoverable=True))
+    manager.send(outgoing, Message(recoverable=False))
+    assert manager.restart().local.numbers.message_id > core.numbers.message_id
 
 
 def test_what_a_transaction_sends_is_marked_as_such(manager: Manager) -> None:
