@@ -26,6 +26,7 @@ ALONE = (
     "test_same_rows.py::test_a_batch_is_the_same_when_others_interfere",
 )
 "Tests of Spark that start sessions of their own, or need none."
+DEMO = "tests/e2e/test_demo.py"
 TABLES = tuple(
     f"{SPARK}test_tables.py::test_{name}" for name in ("a_table", "a_kill", "two_writers")
 )
@@ -45,7 +46,7 @@ TOGETHER = tuple(
 )
 "Files among them whose tests share a manager."
 LONGEST = (
-    *(SPARK, "tests/e2e/test_demo.py", "tests/package/", "tests/tools/test_rules.py"),
+    *(SPARK, DEMO, "tests/package/", "tests/tools/test_rules.py"),
     *("tests/e2e/test_console.py", "tests/e2e/", "tests/simulation/", "tests/property/"),
 )
 "What takes longest begins first, so that nothing waits for it in the end."
@@ -77,15 +78,17 @@ MAKE_CONTEXT = ssl.create_default_context
 class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     """Gives the tests that share a session of Spark to one worker.
 
-    Others go by files, since to hand out a test takes longer than most take; long ones by one.
+    Those that start their own go to another, one after the other: with four Javas on two cores,
+    Spark gives up its Python workers. All others go by files, since to hand out a test takes longer
+    than most take; long ones by one.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(TABLES):
             return nodeid.partition("::")[0]
         if nodeid.startswith(SPARK):
-            return nodeid if nodeid[len(SPARK) :].startswith(ALONE) else SPARK
-        if nodeid.startswith(ONE_BY_ONE) and not nodeid.startswith(TOGETHER):
+            return DEMO if nodeid[len(SPARK) :].startswith(ALONE) else SPARK
+        if nodeid.startswith(ONE_BY_ONE) and not nodeid.startswith((DEMO, *TOGETHER)):
             return nodeid
         return nodeid.partition("::")[0]
 

@@ -11,7 +11,7 @@ import pytest
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA
-from openmsmq.types.queues import QueueInfo, QueueKind, by_name, queue_properties
+from openmsmq.types.queues import Poison, QueueInfo, QueueKind, by_name, queue_properties
 
 
 def test_properties_that_are_not_given_are_left_out() -> None:
@@ -34,3 +34,8 @@ def test_queues_are_listed_by_who_made_them_and_then_by_name() -> None:
     journal = info("a journal", QueueKind.JOURNAL)
     found = by_name([journal, *made, system])
     assert [one.name for one in found] == ["A", "b", "Journal$", "a journal"]
+
+
+def test_what_becomes_of_poison_may_be_said_by_its_word() -> None:
+    for word in Poison:
+        assert queue_properties(poison=str(word.value))["poison"] is word
