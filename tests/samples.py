@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -24,6 +24,7 @@ from openmsmq.packet.headers.srmp import CompoundMessageHeader, SRMPEnvelopeHead
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
 from openmsmq.packet.headers.user import UserFlags, UserHeader
 from openmsmq.packet.message import UserMessage
+from openmsmq.transports.mqqb.events import Arrived, Event, GroupArrived
 from openmsmq.wire.reader import Reader
 from openmsmq.wire.text import encode_utf16z
 
@@ -223,3 +224,16 @@ def refusal(read: Callable[[Reader], object], data: bytes, *, start: int = 0) ->
     with pytest.raises(Malformed) as caught:
         read(Reader(data, start))
     return caught.value.field, caught.value.offset
+
+
+def one_by_one(events: Iterable[Event]) -> list[Event]:
+    """What a session reports, with the messages of groups by themselves."""
+    found: list[Event] = []
+    for event in events:
+        if not isinstance(event, GroupArrived):
+            found.append(event)
+            continue
+        first = event.number - len(event.group.sizes) + 1
+        for place, packet in enumerate(event.group.split()):
+            found.append(Arrived(packet, first + place if event.number else 0))
+    return found

@@ -95,6 +95,7 @@ from openmsmq.transports.mqqb.session import Session
 from openmsmq.types.pack import IN_TRANSACTION
 from openmsmq.wire.reader import decode_whole
 from tests.fuzz.pgm_targets import PGM_TARGETS
+from tests.samples import one_by_one
 
 MANAGER = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
 PEER = UUID("11111111-2222-4333-8444-555566667777")
@@ -336,7 +337,7 @@ def _spoken_to(start: int, chunks: list[bytes]) -> tuple[list[Event], bytes]:
     for chunk in chunks:
         made.receive_data(chunk, 0)
     assert made.pending <= sum(map(len, chunks))
-    events = made.take_events()
+    events = one_by_one(made.take_events())
     arrived = [event.number for event in events if isinstance(event, Arrived)]
     made.stored(max(arrived, default=0), 1)
     said = made.data_to_send()

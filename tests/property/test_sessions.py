@@ -8,7 +8,7 @@ from uuid import UUID
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.samples import patch, user_message
+from tests.samples import one_by_one, patch, user_message
 
 from openmsmq.packet.headers.user import UserHeaderStart
 from openmsmq.packet.walk import USER
@@ -48,7 +48,7 @@ class Side:
     def take(self) -> None:
         """Collect what the session says."""
         self.wire += self.session.data_to_send()
-        for found in self.session.take_events():
+        for found in one_by_one(self.session.take_events()):
             match found:
                 case Arrived(packet, number):
                     identifier = int.from_bytes(packet[IDENTIFIER : IDENTIFIER + 4], "little")

@@ -39,6 +39,7 @@ from openmsmq.transports.mqqb.events import Arrived, Closed, Opened, Outgoing, S
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.types.queues import QueueKind
+from tests.samples import one_by_one
 from tests.simulation.events import Scheduler
 from tests.simulation.fates import uids
 from tests.simulation.ledger import NORMAL, Ledger
@@ -135,7 +136,7 @@ class Speaker:
             self._act()
 
     def _act(self) -> None:
-        for event in self.session.take_events():
+        for event in one_by_one(self.session.take_events()):
             match event:
                 case Opened():
                     self._hostile.opened(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from openmsmq import limits
+from openmsmq.packet.group import PacketGroup, group_at
 from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
 from openmsmq.packet.headers.session import SessionHeader
 from openmsmq.packet.packet import read_packet
@@ -35,6 +36,24 @@ class PacketFramer:
         start = 0
         try:
             while size := self._packet_size(start):
+                with memoryview(buffer) as view:
+                    packet = bytes(view[start : start + size])
+                start += size
+                yield packet
+        finally:
+            del buffer[:start]
+
+    def parts(self) -> Iterator[bytes | PacketGroup]:
+        """The same, with messages that differ in little as groups."""
+        buffer = self._buffer
+        start = 0
+        try:
+            while size := self._packet_size(start):
+                group = group_at(buffer, start)
+                if group is not None:
+                    start += len(group.packets)
+                    yield group
+                    continue
                 with memoryview(buffer) as view:
                     packet = bytes(view[start : start + size])
                 start += size

@@ -8,6 +8,7 @@ are alike stay alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
@@ -66,6 +67,16 @@ def is_direct(packet: bytes) -> bool:
 def with_origin(packet: bytes, packed: bytes) -> bytes:
     """The packet of a message to a direct name, with the address that it came from."""
     return packet[:ADDRESS] + packed + packet[_END:]
+
+
+def all_with_origin(packets: bytes, sizes: Iterable[int], packed: bytes) -> bytes:
+    """The same for messages one after the other."""
+    found = bytearray(packets)
+    at = ADDRESS
+    for size in sizes:
+        found[at : at + 16] = packed
+        at += size
+    return bytes(found)
 
 
 def without_origin(packet: bytes) -> bytes:

@@ -191,7 +191,7 @@ class PlainRun:
         if not end or data[FLAGS:end] != self._front or u16(data, 2)[0] & _RARE_BASE:
             return self._look(data)
         try:
-            return _ends_at(data, end, len(data))
+            return ends_with_body(data, end, len(data))
         except (IndexError, StructError):
             return False
 
@@ -236,11 +236,11 @@ def _ends_with_properties(data: bytes, flags: int, size: int) -> bool:
     offset = after_transaction(data, flags, after_names(data, flags))
     if not _security_is_sound(data, flags, offset):
         return False
-    return _ends_at(data, after_security(data, flags, offset), size)
+    return ends_with_body(data, after_security(data, flags, offset), size)
 
 
-def _ends_at(data: bytes, offset: int, size: int) -> bool:
-    """The same for one that begins at `offset`."""
+def ends_with_body(data: bytes, offset: int, size: int) -> bool:
+    """The same for a MessagePropertiesHeader that begins at `offset`."""
     label = data[offset + 1]
     message_size, body_size = _BODY_SIZES(data, offset + SIZES)
     label_end = offset + LABEL + 2 * label

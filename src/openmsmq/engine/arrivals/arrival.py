@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from openmsmq.engine.arrivals.duplicates import Owner
@@ -10,7 +10,9 @@ from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.limits import SCOPES_MAX
 from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.commit.run_rows import NewRun
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.origin import is_direct, packed_address, with_origin
 from openmsmq.packet.walk import properties_offset, u32
@@ -49,6 +51,16 @@ class ArrivalPosition(NamedTuple):
 
 Arrival = tuple[bytes, ArrivalPosition | None]
 "A packet as a transport brings it, and its place in a stream, if it has one."
+
+
+class ArrivalGroup(NamedTuple):
+    """Messages of one source to one destination that differ in little."""
+
+    group: PacketGroup
+    position: ArrivalPosition | None
+    "That of the first; each of the others follows the one before. Some may want a receipt."
+    arrivals: Callable[[], Iterable[Arrival]]
+    "The same one by one."
 
 
 class StreamProgress(NamedTuple):
@@ -137,7 +149,7 @@ class Origin:
         "What it brings has nothing in common with what other sessions bring."
         self.is_refused = False
         "A message was not taken: those behind it must not be, either."
-        self.waiting: list[Sequence[Arrival]] = []
+        self.waiting: list[Sequence[Arrival | ArrivalGroup]] = []
         "Messages for the next commit, as long as their queues were not asked for."
         self.ahead: set[ManagedQueue] = set()
         "Queues of others: express messages must not overtake what the next commit puts there."
@@ -299,7 +311,8 @@ class ArrivalWork:
         "Where they go, by destination and whether they are transactional."
         self.run: PacketRun | None = None
         "What the last of them were like."
-        self.new: dict[ManagedQueue, list[NewMessage]] = {}
+        self.new: dict[ManagedQueue, list[NewMessage | NewRun]] = {}
+        "What goes into queues; express messages one by one."
         self.size = 0
         "Bytes of them."
         self.sizes: dict[ManagedQueue, int] = {}
@@ -313,8 +326,8 @@ class ArrivalWork:
         "Sequences of which messages came: the last of these, and how many."
         self.outcome = ArrivalOutcome()
 
-    def add(self, queue: ManagedQueue, message: NewMessage, size: int) -> None:
-        """A message goes into a queue."""
+    def add(self, queue: ManagedQueue, message: NewMessage | NewRun, size: int) -> None:
+        """A message goes into a queue, or several in one piece."""
         self.size += size
         self.sizes[queue] = self.sizes.get(queue, 0) + size
         waiting = self.new.get(queue)

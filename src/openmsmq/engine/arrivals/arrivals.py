@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.engine.arrivals.arrival import (
     Arrival,
+    ArrivalGroup,
     ArrivalOutcome,
     ArrivalPosition,
     ArrivalWork,
@@ -27,6 +28,7 @@ from openmsmq.engine.arrivals.arrival import (
 )
 from openmsmq.engine.arrivals.destinations import NO_ROUTER, WENT_ROUND, Destinations
 from openmsmq.engine.arrivals.examination import PROTECTED
+from openmsmq.engine.arrivals.groups import NOT_JOURNAL, NOT_TRANSACTIONAL, Groups, insert_new
 from openmsmq.engine.arrivals.incoming import (
     Head,
     IncomingSequence,
@@ -41,7 +43,6 @@ from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX
-from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
@@ -51,16 +52,12 @@ from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
-from openmsmq.security.principals import format_token
 from openmsmq.types.queues import QueueKind
 
 _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 "Headers that differ from message to message and are looked at each time."
-_NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _STRANGER: Final = Owed.STRANGER.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
-_NOT_TRANSACTIONAL: Final = ~Owed.TRANSACTIONAL.value
-"What may have to be sent for a message, where it counts who brought it."
 _ACKNOWLEDGED: Final = Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL
 
 
@@ -80,6 +77,7 @@ class Arrivals:
         "The bytes of express messages that get their places with a commit."
         self._refused: list[Origin] = []
         "Sessions with a message that it does not take."
+        self._groups = Groups(core, self._destinations, self._staged, self._has_room)
         core.on_given_up.append(self._given_up)
 
     def examined(self, packets: list[bytes]) -> list[bytes]:
@@ -89,7 +87,10 @@ class Arrivals:
     # Recoverable and transactional messages
 
     def take(
-        self, origin: Origin, arrivals: Sequence[Arrival], done: Callable[[ArrivalOutcome], None]
+        self,
+        origin: Origin,
+        arrivals: Sequence[Arrival | ArrivalGroup],
+        done: Callable[[ArrivalOutcome], None],
     ) -> None:
         """Take messages that must not be lost; `done` gets the outcome when it is on disk.
 
@@ -107,7 +108,7 @@ class Arrivals:
             now, owner = core.timeline.now, origin.owner
             work = ArrivalWork(batch, origin)
             core.watch_resources()
-            for packet, position in arrivals:
+            for packet, position in self._groups.singles(work, arrivals):
                 if origin.is_refused:
                     break
                 try:
@@ -153,8 +154,8 @@ class Arrivals:
         """Write what was decided, in one go for each queue."""
         core, batch = self._core, work.batch
         assert batch is not None, "only express messages need none"
-        for queue, messages in work.new.items():
-            batch.insert_many(queue, messages, work.origin.name)
+        for queue, new in work.new.items():
+            messages = insert_new(batch, queue, new, work.origin.name)
             core.dispositions.arrived(batch, queue, messages)
         core.incoming.write(batch.writer, work.sequences)
         surplus = core.incoming.surplus()
@@ -284,7 +285,7 @@ class Arrivals:
         if head.flags & PROTECTED or found.properties.is_guarded:
             clear, fault = self._guard.check(work.origin, found, packet, head.flags)
             if fault is not None:
-                self._record(work, fault, found)
+                self._refusals.record(work, fault, found)
                 self._reject(work, packet, Rejected(fault), head, found)
                 return
         size = len(clear)
@@ -306,16 +307,6 @@ class Arrivals:
             oldest = core.timeline.wall - latest
             scopes = work.origin.scopes(head.source)
             work.run = run_of(packet, found, scopes, head.destination, new, oldest)
-
-    def _record(self, work: ArrivalWork, fault: MessageClass, queue: ManagedQueue) -> None:
-        """Have the audit log say that a message was refused, once its commit is on disk."""
-        origin, audit = work.origin, self._core.audit
-        who, words = format_token(origin.principal), describe_class(fault)
-        denied = partial(audit.denied_to, who, "send", path_name(queue), words, origin.name)
-        if work.batch is None:
-            denied()
-        else:
-            work.batch.after.append(denied)
 
     def _require_room(self, work: ArrivalWork, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
@@ -366,12 +357,12 @@ class Arrivals:
         expires = NEVER
         if receive != INFINITE:
             expires = expiry(head.sent_time - self._core.timeline.shift, receive, NEVER)
-        owed = owed_for(flags, PacketView(packet).acknowledge) & _NOT_JOURNAL
+        owed = owed_for(flags, PacketView(packet).acknowledge) & NOT_JOURNAL
         is_transactional = bool(flags & UserFlags.TH)
         wants_receipt = is_transactional and position is not None and position.wants_receipt
         if wants_receipt and self._may_answer(work.batch, work.origin, head):
             owed |= _FINAL_ACK
-        if owed & _NOT_TRANSACTIONAL and not work.origin.is_known:
+        if owed & NOT_TRANSACTIONAL and not work.origin.is_known:
             owed |= _STRANGER
             if owed & _ACKNOWLEDGED:
                 self._note_place(work, head)
@@ -393,17 +384,20 @@ class Arrivals:
 
     # Express messages
 
-    def take_express(self, origin: Origin, packets: Sequence[bytes]) -> ArrivalOutcome:
+    def take_express(
+        self, origin: Origin, packets: Sequence[bytes | ArrivalGroup]
+    ) -> ArrivalOutcome:
         """Take messages that may be lost; an error says that there is no room for some."""
         core = self._core
         work = ArrivalWork(None, origin)
         try:
-            for packet in packets:
+            for packet in self._groups.express_singles(work, packets):
                 self._take_express(work, packet)
         except Refused as error:
             work.outcome.error = error
         core.duplicates.note(origin.owner, list(work.seen), core.timeline.now)
-        for queue, messages in work.new.items():
+        for queue, new in work.new.items():
+            messages = [item for item in new if isinstance(item, NewMessage)]
             if self._is_behind(origin, queue):
                 self._insert_behind(queue, messages, origin)
             else:
@@ -446,7 +440,8 @@ class Arrivals:
         """Whether the next commit puts messages of the same session into a queue."""
         found: dict[tuple[bytes, int], ManagedQueue | Rejected] = {}
         while origin.waiting:
-            for packet, _ in origin.waiting.pop():
+            for item in origin.waiting.pop():
+                packet = item.group.first if isinstance(item, ArrivalGroup) else item[0]
                 head = head_of(packet)
                 target = self._destinations.queue_of(found, packet, head, origin.peer)
                 if isinstance(target, ManagedQueue):

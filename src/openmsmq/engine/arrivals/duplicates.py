@@ -133,6 +133,10 @@ class Duplicates:
         """Whether a message has come before."""
         return key in self._seen
 
+    def has_any(self, keys: Iterable[bytes]) -> bool:
+        """Whether one of several messages has come before."""
+        return not self._seen.keys().isdisjoint(keys)
+
     def __len__(self) -> int:
         return len(self._seen)
 

@@ -7,15 +7,20 @@ transactional one is its sender's dead letter, by a FinalAck.)
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from openmsmq import limits
+from openmsmq.engine.arrivals.arrival import ArrivalWork
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.core import Core
+from openmsmq.engine.queues.info import path_name
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Record
 from openmsmq.properties.message import MessageClass, describe_class
+from openmsmq.security.principals import format_token
 
 REJECTED: Final = "rejected: "
 "What the words of statistics begin with that count rejected messages by reason."
@@ -39,6 +44,16 @@ class Refusals:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+
+    def record(self, work: ArrivalWork, fault: MessageClass, queue: ManagedQueue) -> None:
+        """Have the audit log say that a message was refused, once its commit is on disk."""
+        origin, audit = work.origin, self._core.audit
+        who, words = format_token(origin.principal), describe_class(fault)
+        denied = partial(audit.denied_to, who, "send", path_name(queue), words, origin.name)
+        if work.batch is None:
+            denied()
+        else:
+            work.batch.after.append(denied)
 
     def keep(self, batch: Batch | None, packet: bytes, priority: int, reason: MessageClass) -> bool:
         """Keep a message as it came; False if it is counted only. Express ones have no `batch`."""

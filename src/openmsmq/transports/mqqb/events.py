@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
+from openmsmq.packet.group import PacketGroup
 from openmsmq.transports.mqqb.outbound import Token
 
 
@@ -45,6 +46,14 @@ class Arrived(NamedTuple):
     "For `stored`, to be called when it is on disk; 0 for express messages, which need not be."
 
 
+class GroupArrived(NamedTuple):
+    """UserMessages came that differ in little."""
+
+    group: PacketGroup
+    number: int
+    "That of the last of them, as in `Arrived`."
+
+
 class Acknowledged(NamedTuple):
     """The peer has these messages, the recoverable ones on its disk."""
 
@@ -58,7 +67,7 @@ class Closed(NamedTuple):
     detail: str = ""
 
 
-Event = Opened | Arrived | Acknowledged | Closed
+Event = Opened | Arrived | GroupArrived | Acknowledged | Closed
 
 
 class Outgoing(NamedTuple):

@@ -42,16 +42,16 @@ class Inbound:
         """Recoverable messages on disk that the peer does not know of."""
         return self.stored - self.acked
 
-    def count(self, *, recoverable: bool) -> int:
-        """Count a message; its number among the recoverable ones, 0 for any other.
+    def count(self, *, recoverable: bool, messages: int = 1) -> int:
+        """Count messages; the last one's number among the recoverable ones, 0 for any other.
 
         (Duplicates and those refused count, too; [MS-MQQB] 3.1.1.4, 3.1.5.8.2, 3.1.5.8.7, AMB-38.)
         """
-        self.received += 1
-        self.unacked += 1
+        self.received += messages
+        self.unacked += messages
         if not recoverable:
             return 0
-        self.recoverable += 1
+        self.recoverable += messages
         return self.recoverable
 
     def header(self, outbound: Outbound, window: int | None = None) -> SessionHeader:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
 from uuid import UUID
 
-from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
+from openmsmq.engine.arrivals.arrival import ArrivalGroup, ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
@@ -16,6 +17,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of
 from openmsmq.errors import Malformed
 from openmsmq.net.wire import Wire
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.properties.message import MessageClass
 from openmsmq.runtime.logs import log_event
@@ -32,11 +34,12 @@ from openmsmq.transports.mqqb.events import (
     Arrived,
     Closed,
     Event,
+    GroupArrived,
     Opened,
     Outgoing,
     SessionEnd,
 )
-from openmsmq.transports.mqqb.receipts import arrival_of
+from openmsmq.transports.mqqb.receipts import arrival_of, group_of
 from openmsmq.transports.mqqb.received_acks import ReceivedAcks
 from openmsmq.transports.mqqb.reports import Reports
 from openmsmq.transports.mqqb.session import Session
@@ -54,6 +57,7 @@ _UNSAFE: Final = frozenset(
     }
 )
 _log: Final = logging.getLogger(__name__)
+Done = Callable[[BaseException | None], None]
 
 
 class LinkHost(Protocol):
@@ -262,6 +266,11 @@ class Link:
                         packets = []
                     packets.append(packet)
                     last = number
+                case GroupArrived(group, number):
+                    if packets:
+                        self._take(packets, last)
+                        packets = []
+                    self._take_group(group, number)
                 case Acknowledged(tokens):
                     self._acknowledged(tokens)
                 case Opened(peer):
@@ -289,6 +298,17 @@ class Link:
         else:
             self._take_express(packets)
 
+    def _take_group(self, group: PacketGroup, last: int) -> None:
+        """Take messages that differ in little; none of them is protected, or an acknowledgement."""
+        found = group_of(group)
+        if last:
+            taken = self._stored_later(len(group.packets), last)[1]
+            self._host.arrivals.take(self.origin, [found], taken)
+        elif self.origin.is_refused:
+            self.session.close(SessionEnd.NO_ROOM)
+        else:
+            self._put_express([found])
+
     def _take_express(self, packets: list[bytes]) -> None:
         origin = self.origin
         if origin.is_refused:
@@ -298,16 +318,18 @@ class Link:
         for ack in acks:
             self._host.received_acks.take_express(origin, ack)
         if messages:
-            outcome = self._host.arrivals.take_express(origin, messages)
-            self._host.arrived(self, outcome)
-            if outcome.error is not None:
-                origin.is_refused = True
-                self.session.close(SessionEnd.NO_ROOM)  # at once, so that they are not acknowledged
-            self._note_refused(outcome)
+            self._put_express(messages)
 
-    def _take_recoverable(self, packets: list[bytes], last: int) -> None:
-        """Have messages stored, and acknowledge them when they are."""
-        size = sum(map(len, packets))
+    def _put_express(self, messages: Sequence[bytes | ArrivalGroup]) -> None:
+        outcome = self._host.arrivals.take_express(self.origin, messages)
+        self._host.arrived(self, outcome)
+        if outcome.error is not None:
+            self.origin.is_refused = True
+            self.session.close(SessionEnd.NO_ROOM)  # at once, so that they are not acknowledged
+        self._note_refused(outcome)
+
+    def _stored_later(self, size: int, last: int) -> tuple[Done, Callable[[ArrivalOutcome], None]]:
+        """What is to be called when messages are stored, so that they are acknowledged."""
         self._arrived += size
         self._wire.update()
 
@@ -325,6 +347,11 @@ class Link:
             done(outcome.error)
             self._note_refused(outcome)
 
+        return done, taken
+
+    def _take_recoverable(self, packets: list[bytes], last: int) -> None:
+        """Have messages stored, and acknowledge them when they are."""
+        done, taken = self._stored_later(sum(map(len, packets)), last)
         messages, acks = self._host.received_acks.split(packets)
         arrivals, received_acks = self._host.arrivals, self._host.received_acks
         if not acks:

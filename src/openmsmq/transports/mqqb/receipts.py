@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from openmsmq.engine.arrivals.arrival import Arrival, ArrivalPosition
+from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, ArrivalPosition
 from openmsmq.engine.arrivals.incoming import SOURCE, transaction_of
 from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext
 from openmsmq.limits import U32_MAX
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName
 from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue, order_queue_at
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.transaction import TransactionFlags, TxSequenceID
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
@@ -29,6 +30,14 @@ def arrival_of(packet: bytes) -> Arrival:
     marks, identifier, number, previous = transaction_of(packet)
     wants_final = bool(flags & _WANTS_FINAL or marks & TransactionFlags.FA)
     return packet, ArrivalPosition(identifier, number, previous, wants_final)
+
+
+def group_of(group: PacketGroup) -> ArrivalGroup:
+    """UserMessages that differ in little, with the place of the first in its sequence."""
+    position = arrival_of(group.first)[1]
+    if position is not None and group.marks & TransactionFlags.FA:
+        position = position._replace(wants_receipt=True)
+    return ArrivalGroup(group, position, lambda: map(arrival_of, group.split()))
 
 
 class BinaryReceipts:

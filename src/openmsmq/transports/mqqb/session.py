@@ -22,6 +22,7 @@ from openmsmq.packet.connection import (
     SessionAck,
 )
 from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader, OperatingSystem
@@ -36,6 +37,7 @@ from openmsmq.transports.mqqb.events import (
     Arrived,
     Closed,
     Event,
+    GroupArrived,
     Opened,
     Outgoing,
     SessionEnd,
@@ -167,10 +169,13 @@ class Session:
         self._framer.receive_data(data)
         self._heard = True
         try:
-            for packet in self._framer.packets():
+            for part in self._framer.parts():
                 if self.state is SessionState.CLOSED:
                     return
-                self._receive(packet, now)
+                if isinstance(part, PacketGroup):
+                    self._on_group(part, now)
+                else:
+                    self._receive(part, now)
         except Malformed as error:
             self._end(SessionEnd.BAD_PACKET, str(error))
 
@@ -379,14 +384,34 @@ class Session:
         if self.state is not SessionState.OPEN:  # the one state that delivers (`states.MOVES`)
             self._answer_early()
             return
-        recoverable = bool(message_flags & UserFlags.DM)
-        number = self.inbound.count(recoverable=recoverable)
-        self._is_active = True
+        number = self._count(message_flags, 1, now)
         self._events.append(Arrived(packet, number))
-        self._ack_within(self.ack_wait / 2, now)
         if header is not None:
             self._on_header(header, now)
-        if not recoverable and self.inbound.unacked >= self._ack_after:
+        if not number:
+            self._acknowledge_soon(now)
+
+    def _on_group(self, group: PacketGroup, now: float) -> None:
+        """UserMessages that differ in little, none of which has a SessionHeader: the same."""
+        if self.state is not SessionState.OPEN:
+            self._answer_early()
+            return
+        number = self._count(u32(group.packets, FLAGS)[0], len(group.sizes), now)
+        self._events.append(GroupArrived(group, number))
+        if not number:
+            self._acknowledge_soon(now)
+
+    def _count(self, flags: int, messages: int, now: float) -> int:
+        """Count messages that came; the last one's number, 0 for express messages."""
+        recoverable = bool(flags & UserFlags.DM)
+        number = self.inbound.count(recoverable=recoverable, messages=messages)
+        self._is_active = True
+        self._ack_within(self.ack_wait / 2, now)
+        return number
+
+    def _acknowledge_soon(self, now: float) -> None:
+        """Express messages came: the peer never waits for a timer (AMB-29)."""
+        if self.inbound.unacked >= self._ack_after:
             self._is_ack_soon = True
             self._heard_at = now
 

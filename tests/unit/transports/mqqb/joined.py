@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from uuid import UUID
 
-from tests.samples import patch, user_message
+from tests.samples import one_by_one, patch, user_message
 
 from openmsmq.packet.acks import (
     FinalAckBody,
@@ -253,7 +253,7 @@ class Pair:
         while any([self._carry(self.near, self.far), self._carry(self.far, self.near)]):
             pass
         for side in self:
-            side.events += side.session.take_events()
+            side.events += one_by_one(side.session.take_events())
 
     def _carry(self, start: Side, end: Side) -> bool:
         data = start.session.data_to_send()

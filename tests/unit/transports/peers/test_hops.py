@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.transports.wires import Net, Station, state, statuses
 
-from openmsmq.engine.arrivals.arrival import Arrival, Origin
+from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, Origin
 from openmsmq.engine.arrivals.incoming import SOURCE
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.names.format import PrivateName
@@ -142,8 +142,11 @@ def capture(station: Station) -> list[bytes]:
     found: list[bytes] = []
     original = station.local.arrivals.take
 
-    def take(origin: Origin, arrivals: Sequence[Arrival], done: Callable[..., None]) -> None:
-        found.extend(packet for packet, _ in arrivals)
+    def take(
+        origin: Origin, arrivals: Sequence[Arrival | ArrivalGroup], done: Callable[..., None]
+    ) -> None:
+        for item in arrivals:
+            found.extend(item.group.split() if isinstance(item, ArrivalGroup) else [item[0]])
         original(origin, arrivals, done)
 
     station.local.arrivals.take = take  # type: ignore[method-assign]

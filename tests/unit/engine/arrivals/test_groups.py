@@ -1,0 +1,39 @@
+"""Messages of another manager that came together are one run."""
+
+from __future__ import annotations
+
+from tests.unit.engine.station import Station, parcel
+from tests.unit.engine.world import HERE, commit_all
+
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.runs import is_member
+from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.group import PacketGroup
+from openmsmq.packet.origin import origin_of
+from openmsmq.packet.view import PacketView
+from openmsmq.transports.mqqb.receipts import group_of
+
+
+def test_a_group_is_stored_as_a_run() -> None:
+    """And each of its messages has its history, and says where it came from."""
+    station = Station()
+    station.world.queue("q")
+    station.world.queue("t", transactional=True)
+    plain = [parcel("a" * n, number=n) for n in range(1, 6)]
+    ordered = [parcel("a", number=n, place=(1, n - 5, n - 6), to=HERE + "t") for n in range(6, 11)]
+    framer = PacketFramer()
+    framer.receive_data(b"".join([*plain, *ordered]))
+    groups = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
+    outcomes: list[ArrivalOutcome] = []
+    station.arrivals.take(station.origin, groups, outcomes.append)
+    commit_all(station.core)
+    assert [progress.messages for progress in outcomes[0].progress] == [5]
+    for name in "q", "t":
+        entries = station.world.entries(station.world.find(name))
+        assert [is_member(entry.record) for entry in entries] == [True] * 5
+        assert {origin_of(entry.packet) for entry in entries} == {
+            origin_of(station.origin.kept(plain[0]))
+        }
+    found = station.core.history.of(station.core.snapshot, PacketView(plain[2]).identifier)
+    assert [item.event for item in found] == [Event.ARRIVED]

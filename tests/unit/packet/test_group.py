@@ -1,0 +1,57 @@
+"""Messages that follow each other and differ in little."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.engine.station import parcel
+
+from openmsmq.packet.group import group_at
+from openmsmq.properties.message import Acknowledge
+
+PLAIN = [parcel("a" * n, number=n, sent=100 - n) for n in range(1, 7)]
+ORDERED = [parcel("a", number=n, place=(1, n, n - 1)) for n in range(1, 7)]
+
+
+@pytest.mark.parametrize("packets", [PLAIN, ORDERED], ids=["plain", "in order"])
+def test_what_is_alike_is_a_group(packets: list[bytes]) -> None:
+    data = b"".join(packets)
+    group = group_at(data + packets[0][:100], 0)
+    assert group is not None
+    assert (group.packets, group.split()) == (data, packets)
+    assert (group.first, group.last) == (packets[0], packets[-1])
+    assert group.last_number == (6 if packets is ORDERED else 0)
+    if packets is PLAIN:
+        assert group.oldest == 94
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        parcel("a", number=6),
+        parcel("a", number=5, priority=4),
+        parcel("a", number=5, to="DIRECT=OS:.\\other"),
+        parcel("a", number=5, receive=7),
+        parcel("a", number=5, express=True),
+        parcel("a", number=5, acknowledge=Acknowledge.POS_RECEIVE),
+        parcel("a", number=5, place=(1, 5, 4)),
+        parcel("a", number=5, hops=1),
+        parcel("aaa", number=5)[:-4],
+    ],
+)
+def test_what_is_not_alike_ends_it(odd: bytes) -> None:
+    group = group_at(b"".join([*PLAIN[:4], odd]), 0)
+    assert group is not None
+    assert group.split() == PLAIN[:4]
+
+
+@pytest.mark.parametrize("place", [(1, 5, 3), (1, 4, 4), (2, 5, 4)])
+def test_what_is_not_next_in_order_ends_it(place: tuple[int, int, int]) -> None:
+    group = group_at(b"".join([*ORDERED[:4], parcel("a", number=5, place=place)]), 0)
+    assert group is not None
+    assert group.last_number == 4
+
+
+def test_few_messages_are_no_group() -> None:
+    assert group_at(b"".join(PLAIN[:3]), 0) is None
+    bare = [parcel("a", number=n, priority=0) for n in range(1, 7)]
+    assert group_at(b"".join(bare), 0) is None, "such may be OrderAcks"
