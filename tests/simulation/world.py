@@ -43,11 +43,12 @@ from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Programs, s
 from tests.simulation.readers import Reader
 from tests.simulation.restoring import Backups
 from tests.simulation.trace import Trace
+from tests.simulation.transfers import Transfers
 from tests.simulation.web import Links
 
 EVENTS_MAX: Final = 300_000
 OFFSETS: Final = (0.0, 1.0, -1.0, 20.0, -20.0, 3600.0, -3600.0)
-ALSO: Final = frozenset(("groups", "readers"))
+ALSO: Final = frozenset(("groups", "readers", "transfers"))
 "What was added later, and lets seeds be something else."
 QUIET: Final = 3000.0
 "Seconds without faults after which everything is where it belongs."
@@ -107,6 +108,8 @@ class World:
         group_chance = Random(f"{seed} groups")
         if "groups" in also and group_chance.random() < 0.5 and not self.clones:
             self.groups = [Groups(each, self.scheduler, group_chance) for each in self.programs]
+        self.transfers = self._make_transfers() if "transfers" in also else []
+        "Programs that send groups of messages to other managers."
         self.clients: list[Client] = []
         if self._has_clients():
             self._add_clients()
@@ -133,6 +136,17 @@ class World:
         others = (Identity.ADDRESS, Identity.PINNED, Identity.CLAIMED)
         usual = (Identity.ADDRESS, Identity.ADDRESS, Identity.PINNED)
         self.identity = self.extra.choice(usual if self.hostile.claims else others)
+
+    def _make_transfers(self) -> list[Transfers]:
+        chance = Random(f"{self.seed} transfers")
+        if self.clones or chance.random() >= 0.3:
+            return []
+        return [
+            Transfers(
+                each, [node for node in self.nodes if node is not each.node], self.scheduler, chance
+            )
+            for each in self.programs
+        ]
 
     def _has_clients(self) -> bool:
         """Whether programs use connections; after a restore it is not known what was answered."""
@@ -194,6 +208,8 @@ class World:
             programs.letters.has_lifetimes = lifetimes
         for groups in self.groups:
             groups.rate = rate
+        for transfers in self.transfers:
+            transfers.rate = rate
         for client in self.clients:
             client.rate = 2 * rate
             client.letters.has_lifetimes = lifetimes
@@ -341,6 +357,8 @@ class World:
             programs.go()
         for groups in self.groups:
             groups.go()
+        for transfers in self.transfers:
+            transfers.go()
         for client in self.clients:
             client.go()
         for reader in self.readers:
