@@ -43,6 +43,7 @@ _EXAMPLES: Final = {
     "srmp_destinations": '{ "bank.example" = { proxy = "none", posts_max = 1 } }',
     "srmp_redirect_outgoing": '{ "http://*" = "https://gateway.example" }',
     "srmp_redirect_except": '["http://shop02*"]',
+    "srmp_forward": '["http://shop02:8080/*"]',
     "srmp_redirect_incoming": '{ "https://mq.shop.example/msmq/orders*" ='
     ' "http://shop01:8080/msmq/private$/orders" }',
     "srmp_receipt_urls": '{ "https://*" = "https://mq.shop.example/msmq/private$/order_queue$" }',

@@ -45,6 +45,7 @@ EXAMPLES = [
         "srmp_redirect_outgoing",
         "srmp_redirect_except",
         "srmp_redirect_incoming",
+        "srmp_forward",
         "srmp_receipt_urls",
         "srmp_signing_key",
         "srmp_senders",

@@ -93,8 +93,8 @@ class ArrivalOutcome:
         self.gaps: list[IncomingSequence] = []
         "Streams of which messages are missing, since the store was restored."
         self.refusals: list[RefusedArrival] = []
-        self.rejected: list[MessageClass] = []
-        "Why some were not accepted, for good."
+        self.rejected: list[tuple[bytes, MessageClass]] = []
+        "Packets that were not accepted, for good, and why."
         self.traced: list[bytes] = []
         "Accepted messages whose route is to be reported."
 

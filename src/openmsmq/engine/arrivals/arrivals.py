@@ -514,7 +514,7 @@ class Arrivals:
         elif queue is not None:
             queue.totals[Total.REJECTED] += 1
         flags = origin.transport | (0 if origin.is_known else _STRANGER)
-        work.outcome.rejected.append(reason)
+        work.outcome.rejected.append((packet, reason))
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
             core.acknowledgements.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:

@@ -365,7 +365,7 @@ class Link:
 
     def _note_refused(self, outcome: ArrivalOutcome) -> None:
         """Close the session if many messages are wrong in a second: each costs RSA (MSEC-A34)."""
-        count = sum(reason in _UNSAFE for reason in outcome.rejected)
+        count = sum(reason in _UNSAFE for _, reason in outcome.rejected)
         if not count:
             return
         now = self._host.now()

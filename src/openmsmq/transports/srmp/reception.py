@@ -7,10 +7,11 @@ is kept of both is apart from everything that other protocols bring.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
+from uuid import UUID
 
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome, ArrivalPosition, Origin, Refused
@@ -45,6 +46,16 @@ _REJECTED: Final[Mapping[MessageClass, SrmpOutcome]] = {
     MessageClass.NACK_BAD_SIGNATURE: SrmpOutcome.BAD_SIGNATURE,
 }
 "What the reasons of the engine mean for a post; all others deny access."
+
+
+class WaitingPost(NamedTuple):
+    """A message that came, and who waits for its outcome."""
+
+    post: SrmpPost
+    source: PostSource
+    done: Callable[[SrmpOutcome], None]
+    failed: Callable[[Exception], None]
+    "Called if it cannot be taken for a reason of our own."
 
 
 class SrmpReception:
@@ -84,16 +95,67 @@ class SrmpReception:
         origin, arrivals = self._origin(view, source, post.position), self._manager.arrivals
         origin.target = self._forwarding(view)
         if not view.recoverable:
-            done(_became(arrivals.take_express(origin, [post.packet])))
+            done(_of_one(arrivals.take_express(origin, [post.packet])))
             return
         position = None if post.position is None else _arrival_position(post.position)
 
         def taken(outcome: ArrivalOutcome) -> None:
             for progress in outcome.progress:
                 self._sender.came(progress)
-            done(_became(outcome))
+            done(_of_one(outcome))
 
         arrivals.take(origin, [(post.packet, position)], taken)
+
+    def take_all(self, posts: Iterable[WaitingPost]) -> None:
+        """Take messages that came together; plain ones of one sender are one operation."""
+        together: dict[tuple[PostSource, UUID], list[WaitingPost]] = {}
+        for posted in posts:
+            try:
+                sender = self._plain_sender(posted)
+                if sender is None:
+                    self.take(posted.post, posted.source, posted.done)
+                else:
+                    together.setdefault((posted.source, sender), []).append(posted)
+            except Exception as error:
+                posted.failed(error)
+        for group in together.values():
+            self._take_together(group)
+
+    def _plain_sender(self, posted: WaitingPost) -> UUID | None:
+        """Who claims to have sent a recoverable message for a queue here; None for all others."""
+        post = posted.post
+        if post.kind is None or post.position is not None or post.receipt is not None:
+            return None
+        view = PacketView(post.packet)
+        sender = view.source_queue_manager
+        if not view.recoverable or sender == NO_GUID or self._refusal(post, view) is not None:
+            return None
+        return sender if self._forwarding(view) is None else None
+
+    def _take_together(self, group: list[WaitingPost]) -> None:
+        """Take recoverable messages of one sender ([MC-MQSRM] 3.1.5.1.12).
+
+        If that fails, each is taken alone: one that cannot be taken must not keep others out.
+        """
+
+        def taken(outcome: ArrivalOutcome) -> None:
+            is_refused = isinstance(outcome.error, Refused)
+            if outcome.error is not None and not is_refused and len(group) > 1:
+                for posted in group:
+                    self._take_together([posted])
+                return
+            reasons = {id(packet): reason for packet, reason in outcome.rejected}
+            for posted in group:
+                posted.done(_became(outcome.error, reasons.get(id(posted.post.packet))))
+
+        try:
+            first = group[0]
+            origin = self._origin(PacketView(first.post.packet), first.source, None)
+            packets = [(posted.post.packet, None) for posted in group]
+            self._manager.arrivals.take(origin, packets, taken)
+        except Exception as error:
+            for posted in group:
+                posted.failed(error)
 
     def _refusal(self, post: SrmpPost, view: PacketView) -> SrmpOutcome | None:
         """Why a message cannot be for a queue here ([MC-MQSRM] 3.1.5.1.3); None if it can."""
@@ -172,11 +234,17 @@ def _arrival_position(position: StreamPosition) -> ArrivalPosition:
     )
 
 
-def _became(outcome: ArrivalOutcome) -> SrmpOutcome:
-    """What an outcome of the engine means for a post."""
-    if outcome.error is not None:
-        is_full = isinstance(outcome.error, Refused)
+def _became(error: BaseException | None, reason: MessageClass | None) -> SrmpOutcome:
+    """What an error or a refusal of the engine means for a post."""
+    if error is not None:
+        is_full = isinstance(error, Refused)
         return SrmpOutcome.MACHINE_FULL if is_full else SrmpOutcome.FAILED
-    if outcome.rejected:
-        return _REJECTED.get(outcome.rejected[0], SrmpOutcome.ACCESS_DENIED)
+    if reason is not None:
+        return _REJECTED.get(reason, SrmpOutcome.ACCESS_DENIED)
     return SrmpOutcome.STORED
+
+
+def _of_one(outcome: ArrivalOutcome) -> SrmpOutcome:
+    """The same for an operation with one message."""
+    reasons = [reason for _, reason in outcome.rejected]
+    return _became(outcome.error, reasons[0] if reasons else None)

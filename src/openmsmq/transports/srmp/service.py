@@ -25,7 +25,7 @@ from openmsmq.transports.srmp.delivery import SrmpTiming
 from openmsmq.transports.srmp.exchange import PostResult, PostSource, Senders, SrmpOutcome, SrmpPost
 from openmsmq.transports.srmp.listener import SrmpListener
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
-from openmsmq.transports.srmp.reception import SrmpReception
+from openmsmq.transports.srmp.reception import SrmpReception, WaitingPost
 from openmsmq.transports.srmp.redirection import Redirections
 from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.transports.timer import Timer
@@ -155,12 +155,10 @@ class SrmpService:
         posts, self._posts = self._posts, []
 
         def take() -> None:
-            for post, source, outcome in posts:
-                try:
-                    reception.take(post, source, partial(_set, outcome))
-                except Exception as error:
-                    if not outcome.done():
-                        outcome.set_exception(error)
+            reception.take_all(
+                WaitingPost(post, source, partial(_set, outcome), partial(_fail, outcome))
+                for post, source, outcome in posts
+            )
 
         if self._driver.is_closed:
             for _, _, outcome in posts:
@@ -218,6 +216,11 @@ class SrmpService:
 def _set(outcome: asyncio.Future[SrmpOutcome], found: SrmpOutcome) -> None:
     if not outcome.done():
         outcome.set_result(found)
+
+
+def _fail(outcome: asyncio.Future[SrmpOutcome], error: Exception) -> None:
+    if not outcome.done():
+        outcome.set_exception(error)
 
 
 def _place(url: str) -> tuple[str, int]:

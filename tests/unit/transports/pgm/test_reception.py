@@ -168,7 +168,7 @@ def test_a_group_as_the_destination_of_a_binary_message_is_refused() -> None:
     [message] = host.peek(outgoing)
     outcome = host.local.arrivals.take_express(Origin("10.0.0.9", "a stranger"), [message.packet])
     host.enter(lambda: None)
-    assert outcome.rejected == [MessageClass.NACK_BAD_DST_Q]
+    assert outcome.rejected == [(message.packet, MessageClass.NACK_BAD_DST_Q)]
     assert not host.labels(queue)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +14,7 @@ import pytest
 from tests.soap import envelope, msmq
 from tests.unit.engine.world import OWNER, HandClock
 
-from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Refused
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin, Refused
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.storage.layout import Owed, Record
 from openmsmq.errors import StorageFull
@@ -20,6 +22,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.srmp.exchange import PostSource, SrmpOutcome, SrmpPost, read_post
+from openmsmq.transports.srmp.reception import WaitingPost
 from openmsmq.transports.srmp.service import SrmpService
 
 HOST = b"http://here/msmq/private$/"
@@ -246,5 +249,90 @@ def test_the_demands_of_a_queue_hold_over_http(data: bytes, policy: dict[str, An
         queue.properties = replace(queue.properties, authenticate=False, privacy=1)
         await place.take(data, PostSource("198.51.100.9"))
         assert messages(place) == 1
+
+    at_place(test)
+
+
+def take_together(place: Place, *posts: SrmpPost) -> dict[int, SrmpOutcome | Exception]:
+    """What becomes of posts that come together, by their places."""
+    found: dict[int, SrmpOutcome | Exception] = {}
+
+    def posted(place: int, post: SrmpPost) -> WaitingPost:
+        keep = partial(found.__setitem__, place)
+        return WaitingPost(post, ANYONE, keep, keep)
+
+    place.driver.call(lambda: place.reception.take_all([posted(*one) for one in enumerate(posts)]))
+    return found
+
+
+def numbered(number: int, name: bytes = b"plain") -> SrmpPost:
+    """A durable message with an identifier of its own."""
+    data = durable().replace(HOST + b"plain", HOST + name)
+    changed, count = re.subn(rb"uuid:\d+@", b"uuid:%d@" % number, data)
+    assert count == 1
+    return post(changed)
+
+
+async def until_all(found: dict[int, SrmpOutcome | Exception], count: int) -> None:
+    async with asyncio.timeout(30):
+        while len(found) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+def test_messages_that_come_together_are_one_operation_with_an_outcome_each() -> None:
+    """SRMP-187: one for no queue, and one that comes twice among them."""
+
+    async def test(place: Place) -> None:
+        operations: list[int] = []
+        take = place.local.arrivals.take
+
+        def counted(origin: Origin, arrivals: Any, done: Any) -> None:
+            operations.append(len(arrivals))
+            take(origin, arrivals, done)
+
+        place.local.arrivals.take = counted  # type: ignore[method-assign]
+        full = place.local.find_queue("plain")
+        posts = [numbered(1), numbered(2), numbered(9, b"nowhere"), numbered(1), numbered(3)]
+        found = take_together(place, *posts)
+        await until_all(found, 5)
+        stored, unknown = SrmpOutcome.STORED, SrmpOutcome.UNKNOWN_QUEUE
+        assert found == {0: stored, 1: stored, 2: unknown, 3: stored, 4: stored}
+        assert operations == [4]
+        assert full.messages == 3
+
+    at_place(test)
+
+
+def test_of_messages_that_come_together_each_is_refused_for_itself() -> None:
+    async def test(place: Place) -> None:
+        queue = place.local.find_queue("plain")
+        small = numbered(1)
+        limit = 3 * (len(small.packet) // 1024 + 1)
+        await place.driver.wait(lambda: place.local.change_queue(queue, quota=limit))
+        found = take_together(place, *(numbered(number) for number in range(1, 13)))
+        await until_all(found, 12)
+        outcomes = [found[number] for number in range(12)]
+        count = queue.messages
+        assert 0 < count < 12
+        assert outcomes == [SrmpOutcome.STORED] * count + [SrmpOutcome.QUEUE_FULL] * (12 - count)
+
+    at_place(test)
+
+
+def test_a_message_that_cannot_be_taken_does_not_keep_others_out() -> None:
+    async def test(place: Place) -> None:
+        bad = numbered(2)
+        examine = place.local.arrivals._take
+
+        def take(work: Any, packet: bytes, position: Any) -> None:
+            if packet is bad.packet:
+                raise RuntimeError("a mistake")
+            examine(work, packet, position)
+
+        place.local.arrivals._take = take  # type: ignore[method-assign]
+        found = take_together(place, numbered(1), bad, numbered(3))
+        await until_all(found, 3)
+        assert found == {0: SrmpOutcome.STORED, 1: SrmpOutcome.FAILED, 2: SrmpOutcome.STORED}
+        assert place.local.find_queue("plain").messages == 2
 
     at_place(test)
