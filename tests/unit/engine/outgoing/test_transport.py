@@ -10,7 +10,7 @@ from tests.unit.engine.office import Manager
 from tests.unit.engine.world import commit_all
 
 from openmsmq.engine.outgoing.info import NO_PROTOCOL, ONLY_A_SERVICE, outgoing_infos
-from openmsmq.engine.outgoing.transport import AddressKind, address_kind
+from openmsmq.engine.outgoing.transport import AddressKind, Transports, address_kind
 from openmsmq.errors import UnsupportedFormatNameOperation, UnsupportedOperation
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
@@ -142,3 +142,11 @@ def test_a_paused_queue_is_withdrawn_from_its_transport_and_offered_again(
     manager.local.dispatcher.pause(queue)
     manager.local.dispatcher.resume(queue)
     assert [call for call, _ in http.reported] == ["ready", "withdrawn", "ready"]
+
+
+def test_a_transport_of_several_kinds_is_listed_once() -> None:
+    transports, one, other = Transports(), FakeTransport(), FakeTransport()
+    assert not transports
+    transports.add([AddressKind.BINARY, AddressKind.HTTP], one)
+    transports.add([AddressKind.MULTICAST], other)
+    assert list(transports) == [one, other]

@@ -16,7 +16,7 @@ from tests.unit.engine.world import (
 )
 
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import ManagedQueue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose, journal_of
 from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.engine.storage.tables import Table
@@ -371,3 +371,15 @@ def test_closing_the_handle_of_a_deleted_queue_is_harmless(world: World) -> None
     world.done(world.core.queue_lifecycle.delete(queue))
     world.core.queues.close(queue, Mode(), OWNER)
     assert not queue.modes
+
+
+@pytest.mark.parametrize("is_sideways", [True, False])
+def test_messages_of_others_have_outgoing_queues_of_their_own(
+    world: World, *, is_sideways: bool
+) -> None:
+    own = world.core.queues.outgoing(THERE)
+    found = world.core.queues.forwarding(THERE, is_sideways=is_sideways)
+    assert found is not own
+    assert found is world.core.queues.forwarding(THERE, is_sideways=is_sideways)
+    expected = Purpose.FORWARD_NEARER if is_sideways else Purpose.FORWARD
+    assert found.properties.purpose is expected

@@ -25,4 +25,6 @@ def test_subscriptions_are_found_by_name_and_listed_by_queue() -> None:
     assert find_subscription(local, "Y", r"SERVER1\private$\A").name == "y"
     with pytest.raises(QueueNotFound):
         find_subscription(local, "y", "b")
+    find_subscription(local, "x", "b").finished = local.timeline.wall - 100
+    assert [info.idle for info in subscription_infos(local)] == [0, 0, 100]
     api.close()
