@@ -13,6 +13,7 @@ from openmsmq.engine.messages.scan import (
     first_readable,
     first_sendable,
     hold,
+    last_fitting,
     oldest,
     readable,
     readable_back,
@@ -210,3 +211,14 @@ def test_messages_of_runs_are_fetched_beside_others(world: World, more: list[str
     assert [entry.express for entry in entries] == [False] * 8 + [
         text == "express" for text in more
     ]
+
+
+@pytest.mark.parametrize(("size_max", "texts"), [(1, ["cc"]), (3, ["cc"]), (4, ["cc", "bb"])])
+def test_the_last_messages_are_as_many_as_fit(
+    world: World, size_max: int, texts: list[str]
+) -> None:
+    queue = world.queue()
+    world.send(queue, message("aa"), message("bb"), message("cc"))
+    snapshot = world.core.snapshot
+    found = last_fitting(snapshot, queue, 10, LOOKUP_MAX, 0, size_max)
+    assert packets(fetch(snapshot, queue, found)) == texts
