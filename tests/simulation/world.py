@@ -418,7 +418,7 @@ class World:
         if self.is_rare:
             self._greet(TRANSACTIONAL[:1])
         if self.clones:
-            self._let_pass(60.0)
+            self._let_pass(180.0)  # so long may a session stay half open
             self._check_clones()
         if self.hostile is not None:
             for node in self.nodes:
