@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.headers.multi_queue import MQFAddressHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart, PropertyFlags
+from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.headers.user import UserFlags, UserHeader, UserHeaderStart
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
@@ -93,8 +94,11 @@ def signed_fields(
     )
 
 
-def view_fields(view: PacketView) -> SignedFields:
-    """The same of the bytes of a packet, by offset: most of the headers are not decoded."""
+def view_fields(view: PacketView, security: SecurityHeader | None) -> SignedFields:
+    """The same of the bytes of a packet, by offset: most of the headers are not decoded.
+
+    `security` is its SecurityHeader, which callers have read for reasons of their own.
+    """
     data, flags = view.data, view.flags
     if flags & UserFlags.MQ:
         return signed_fields(view.message())
@@ -115,7 +119,7 @@ def view_fields(view: PacketView) -> SignedFields:
         body_type=data[start + _BODY_TYPE : start + _BODY_TYPE + 4],
         destinations=b"",
         hash_algorithm=view.hash_algorithm,
-        own=view.signature,
+        own=b"" if security is None else security.signature,
         listed=b"",
     )
 

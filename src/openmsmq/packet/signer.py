@@ -102,9 +102,10 @@ class MessageSigner:
 
     def sign(self, packet: bytes) -> bytes:
         """A packet that was built with `header`, signed ([MS-MQQB] 3.1.7.1.4)."""
-        value = self.signature(view_fields(PacketView(packet)), PacketView(packet).body)
+        view = PacketView(packet)
+        value = self.signature(view_fields(view, None), view.body)
         sid = 0 if self.sender is None else len(self.sender.encode())
-        start = PacketView(packet).security_offset + SecurityHeaderStart.SIZE + round_up(sid)
+        start = view.security_offset + SecurityHeaderStart.SIZE + round_up(sid)
         return packet[:start] + value + packet[start + len(value) :]
 
     def signature(self, fields: SignedFields, body: bytes) -> bytes:

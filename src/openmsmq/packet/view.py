@@ -15,7 +15,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.reference import destination_from
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.properties import MessagePropertiesStart
-from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, SecurityHeaderStart
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.trailer import letter_path, split_stored
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import UserFlags, UserHeader, UserHeaderStart
@@ -37,7 +37,7 @@ from openmsmq.packet.walk import (
     u32,
 )
 from openmsmq.wire.reader import Reader
-from openmsmq.wire.text import decode_utf16, round_up
+from openmsmq.wire.text import decode_utf16
 
 _SOURCE: Final = USER + UserHeaderStart.offset_of("SourceQueueManager")
 _ADDRESS: Final = USER + UserHeaderStart.offset_of("QueueManagerAddress")
@@ -229,16 +229,6 @@ class PacketView:
         if not self.flags & UserFlags.SH:
             return None
         return SecurityHeader.view(self.data, self.security_offset)
-
-    @property
-    def signature(self) -> bytes:
-        """The signature in the SecurityHeader; nothing where there is none."""
-        if not self.flags & UserFlags.SH:
-            return b""
-        data, offset = self.data, self.security_offset
-        _, sender, key, size, _, _ = SecurityHeaderStart.LAYOUT.unpack_from(data, offset)
-        offset += SecurityHeaderStart.SIZE + round_up(sender) + round_up(key)
-        return data[offset : offset + size]
 
     @property
     def security_offset(self) -> int:

@@ -144,7 +144,7 @@ class Examiner:
         else:
             body = view.body
         clear = PacketView(clear).unverified()  # only what is found here counts
-        fields = view_fields(view)
+        fields = view_fields(view, security)
         if not fields.signature:
             return Examination(clear, is_encrypted=is_encrypted)
         kind, sender, fault = self._verify(fields, security, body, now)

@@ -149,7 +149,7 @@ def require_same(before: bytes, after: bytes) -> None:
     The program signed it for another queue, or without knowing that it is for a transaction.
     """
     views, kind = (PacketView(before), PacketView(after)), SignatureType.MSMQ_2_0
-    first, last = (signed_bytes(view_fields(view), kind, view.body) for view in views)
+    first, last = (signed_bytes(view_fields(view, None), kind, view.body) for view in views)
     if first != last:
         raise FailVerifySignatureEx("it was signed for another destination, or for no transaction")
 

@@ -166,7 +166,7 @@ def test_a_queue_manager_cannot_be_a_sender_yet() -> None:
         "1", sent=VALID, headers=OptionalHeaders(security=header, hash_algorithm=0x800E)
     )
     one = replace(signer(), sender=None)
-    value = one.signature(view_fields(PacketView(packet)), PacketView(packet).body)
+    value = one.signature(view_fields(PacketView(packet), None), PacketView(packet).body)
     start = PacketView(packet).security_offset + 16 + 16
     assert packet[start : start + 256] == bytes(256)
     assert fault(packet[:start] + value + packet[start + 256 :]) is BAD_SIGNATURE
