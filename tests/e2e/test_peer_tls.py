@@ -80,11 +80,16 @@ def test_messages_pass_and_prove_their_manager(pair: Pair) -> None:
             admin_queue=r"DIRECT=OS:near\private$\admin",
             acknowledge=Acknowledge.NACK_REACH_QUEUE,
         )
-        here.open_queue(QUEUE).send(refused)
+        sent = here.open_queue(QUEUE).send(refused)
         # It learns why, which strangers do not.
         answer = here.open_queue("admin").receive(timeout=30)
         assert answer.message_class == MessageClass.NACK_ACCESS_DENIED
-        [entry] = [one for one in there.audit() if not one.allowed]
+        until(lambda: here.explain(sent)[-1].event == "refused_there")
+        words = "was refused by manager:far: the sender may not write to the destination queue"
+        assert here.explain(sent)[-1].text == words
+        plain = here.open_queue(QUEUE).send("it asks for nothing, and is answered all the same")
+        until(lambda: here.explain(plain)[-1].text == words)
+        entry, *_ = [one for one in there.audit() if not one.allowed]
         assert (entry.who, entry.act) == ("manager:near", "send")
 
         sid = parse_principal("manager:near")

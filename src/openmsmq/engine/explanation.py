@@ -37,6 +37,7 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
         f"was handed over to the queue manager of {e.extra or q}, which may still refuse it"
     ),
     Event.REFUSED: lambda e, q: f"is kept in {q}: {e.extra}",
+    Event.REFUSED_THERE: lambda e, q: f"was refused by {e.by}: {e.extra}",
     Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
     Event.RETURNED: lambda e, q: f"is back in {q}: the subscription {e.extra} has ended",
     Event.RESERVED: lambda e, q: f"was reserved for the subscription {e.extra} of {q}",
@@ -55,7 +56,7 @@ _SENT_ON: Final = "waits to be sent to {}"
 
 def explain(core: Core, message_id: str) -> list[HistoryEvent]:
     """All that is known of a message, oldest first; nothing if its history is not kept any more."""
-    happened = core.history.of(core.snapshot, parse_id(message_id))
+    happened = _believed(core.history.of(core.snapshot, parse_id(message_id)))
     emptied = {item.queue: item.extra for item in happened if item.event in _ARRIVED and item.extra}
     events = [_event(core, item, emptied) for item in happened]
     lost = _lost(core, happened)
@@ -69,6 +70,17 @@ def parse_id(text: str) -> bytes:
         return UUID(guid).bytes_le + pack("<I", int(number))
     except (ValueError, StructError):
         raise InvalidParameter(f"{text!r}: a message id is written guid\\number") from None
+
+
+def _believed(happened: list[Happened]) -> list[Happened]:
+    """The history without what managers say of messages that were not handed over to them.
+
+    What one says may come before the acknowledgement with which it takes a message.
+    """
+    takers = {item.by for item in happened if item.event == Event.HANDED_OVER}
+    refused = [item for item in happened if item.event == Event.REFUSED_THERE]
+    others = [item for item in happened if item.event != Event.REFUSED_THERE]
+    return [*others, *[item for item in refused if item.by in takers]]
 
 
 def _event(core: Core, item: Happened, emptied: Mapping[int, str]) -> HistoryEvent:

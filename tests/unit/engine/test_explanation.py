@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.station import parcel
-from tests.unit.engine.world import ME, NOW, OWNER
+from tests.unit.engine.world import ME, NOW, OWNER, commit_all
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
@@ -19,9 +20,10 @@ from openmsmq.engine.storage.history import Event
 from openmsmq.errors import InvalidParameter
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import FinalAckBody
+from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
-from openmsmq.transports.mqqb.received_acks import Ack, ReceivedAcks
+from openmsmq.transports.mqqb.received_acks import FORGED, Ack, ReceivedAcks
 from openmsmq.types.caller import Caller
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.message import Message
@@ -217,6 +219,44 @@ def test_a_delivery_elsewhere_is_reported(manager: Manager) -> None:
     manager.done(dispatcher.delivered(outgoing, dispatcher.take(outgoing, 1, 1, ME)))
     handed = f"was handed over to the queue manager of {name}, which may still refuse it"
     assert texts(manager, sent)[-1] == handed
+
+
+@pytest.mark.parametrize("comes_first", [True, False], ids=["before it is taken", "later"])
+def test_only_the_manager_that_has_a_message_can_say_that_it_refused_it(
+    manager: Manager, comes_first: bool
+) -> None:
+    core, dispatcher = manager.local, manager.local.dispatcher
+    outgoing = manager.open("DIRECT=OS:other\\private$\\q")
+    (sent,) = manager.send(outgoing, Message(b"x"))
+    acks = ReceivedAcks(core, Confirmations(core), lambda queue: None, lambda queue: None)
+    number = int(sent.partition("\\")[2])
+
+    def refuse(who: str, source: UUID = core.identity) -> None:
+        origin = Origin("192.0.2.9", "other", ME.bytes_le)
+        origin.certified = who
+        body = FinalAckBody(TxSequenceID(0, 0), 0, 0, source, number)
+        acks.take(origin, [Ack(body, MessageClass.NACK_ACCESS_DENIED)], lambda error: None)
+        commit_all(core)
+
+    if comes_first:
+        refuse("manager:other")
+    manager.done(
+        dispatcher.delivered(outgoing, dispatcher.take(outgoing, 1, 1, ME), "manager:other")
+    )
+    refuse("manager:third")
+    refuse("")
+    refuse("manager:other", UUID(int=7))
+    if not comes_first:
+        assert events(manager, sent)[-1] == "handed_over"
+        refuse("manager:other")
+    (refused,) = (one for one in core.explain(sent) if one.event == "refused_there")
+    assert refused == core.explain(sent)[-1]
+    assert (
+        refused.text
+        == "was refused by manager:other: the sender may not write to the destination queue"
+    )
+    assert refused.by == "manager:other"
+    assert core.statistics.counts[FORGED] == 2
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ class Origin:
         "_scopes",
         "address",
         "ahead",
+        "certified",
         "is_isolated",
         "is_known",
         "is_proven",
@@ -143,6 +144,8 @@ class Origin:
         self.transport = transport
         self.principal: Token = ANONYMOUS_TOKEN
         "Who sent its messages, to the permissions of queues, unless a signature proves more."
+        self.certified = ""
+        "The manager whose pinned certificate it showed, as a principal; empty for none."
         self.target: ManagedQueue | None = None
         "The queue that all its messages go to; else the one that each names."
         self.is_isolated = False

@@ -522,7 +522,10 @@ class Arrivals:
             is_owed = is_final or self._destinations.is_here(head)
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
                 core.acknowledgements.send_receipt(batch, packet, reason, flags, origin.address)
-        elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
+            return
+        if origin.certified and origin.peer == head.source:
+            self._refusals.notify(batch, packet, reason, origin.address)
+        if reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.dispositions.dead_letter(batch, packet, view.priority, reason)
         else:
             is_kept = self._refusals.keep(batch, packet, view.priority, reason)

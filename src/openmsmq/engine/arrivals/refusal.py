@@ -75,6 +75,23 @@ class Refusals:
         count(Event.REFUSED.word)
         return True
 
+    def notify(
+        self, batch: Batch | None, packet: bytes, reason: MessageClass, address: str
+    ) -> None:
+        """Notify a manager whose certificate is pinned that its message is refused, and why.
+
+        The protocol has no word for that outside transactions: others take it for delivered.
+        """
+        core = self._core
+
+        def send(batch: Batch) -> None:
+            core.acknowledgements.send_receipt(batch, packet, reason, 0, address)
+
+        if batch is not None:
+            send(batch)
+        else:
+            core.submit(send, core.readers.notify, lambda error: None)
+
     def _has_room(self, batch: Batch | None, size: int) -> bool:
         """Whether one more may be kept: nothing that counts here may keep other messages out."""
         core, target = self._core, self._core.queues.refused

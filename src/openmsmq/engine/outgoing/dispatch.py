@@ -269,20 +269,22 @@ class Dispatcher:
 
     # What became of it
 
-    def delivered(self, queue: ManagedQueue, entries: Sequence[Entry]) -> Future[None]:
+    def delivered(
+        self, queue: ManagedQueue, entries: Sequence[Entry], by: str = ""
+    ) -> Future[None]:
         """Messages have reached the next hop: they leave, copies stay if they were asked for.
 
         (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.) Transactional ones stay
-        until they are acknowledged in order.
+        until they are acknowledged in order. `by` is the manager that has them, where it is proven.
         """
-        return self._remove(queue, entries, MessageClass.ACK_REACH_QUEUE)
+        return self._remove(queue, entries, MessageClass.ACK_REACH_QUEUE, by)
 
     def refused(self, queue: ManagedQueue, entries: Sequence[Entry]) -> Future[None]:
         """The next hop will never take these messages: they leave as failed."""
         return self._remove(queue, entries, MessageClass.NACK_BAD_DST_Q)
 
     def _remove(
-        self, queue: ManagedQueue, entries: Sequence[Entry], reason: MessageClass
+        self, queue: ManagedQueue, entries: Sequence[Entry], reason: MessageClass, by: str = ""
     ) -> Future[None]:
         pending: Future[None] = Future()
         in_transit = self._in_transit.get(queue, set())
@@ -293,7 +295,7 @@ class Dispatcher:
                 gone.append(entry)
         queue.holds.hold([entry.lookup for entry in gone], REMOVING)
         remove = self._core.removal.remove
-        remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
+        remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail, by)
         return pending
 
     def release(self, queue: ManagedQueue, entry: Entry) -> None:

@@ -79,6 +79,8 @@ class Event(IntEnum):
     "It was sent again, as a new message."
     SENT_AGAIN = 25
     "It is that new message."
+    REFUSED_THERE = 26
+    "The manager that has it did not accept it, and said so over a session that proves who it is."
 
     @property
     def word(self) -> str:

@@ -396,7 +396,7 @@ class Link:
             if not flags_of(entry.record) & _TRANSACTIONAL:
                 by_queue.setdefault(queue, []).append(entry)
         for queue, entries in by_queue.items():
-            self._host.dispatcher.delivered(queue, entries)
+            self._host.dispatcher.delivered(queue, entries, self.origin.certified)
 
     # Sending
 

@@ -55,9 +55,15 @@ class BinaryReceipts:
 
 
 def final_ack(packet: bytes, reason: MessageClass, context: ReceiptContext) -> OwedReceipt:
-    """The FinalAck for a transactional message ([MS-MQQB] 3.1.7.17)."""
+    """The FinalAck for a transactional message ([MS-MQQB] 3.1.7.17).
+
+    One that names no sequence is about a message outside a transaction, which was refused: managers
+    that have pinned each other's certificates tell each other so.
+    """
     source = UUID(bytes_le=packet[SOURCE])
-    _, identifier, number, previous = transaction_of(packet)
+    identifier = number = previous = 0
+    if u32(packet, FLAGS)[0] & UserFlags.TH:
+        _, identifier, number, previous = transaction_of(packet)
     body = FinalAckBody(
         TxSequenceID(identifier & U32_MAX, identifier >> 32),
         number,

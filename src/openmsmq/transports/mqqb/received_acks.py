@@ -29,6 +29,7 @@ from openmsmq.engine.outgoing.parked import (
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.outgoing.transport import AddressKind, kind_of
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
 from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.acks import FinalAckBody, OrderAckBody, ack_body
@@ -36,12 +37,13 @@ from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, u32
-from openmsmq.properties.message import MessageClass
+from openmsmq.properties.message import MessageClass, describe_class
 
 FORGED: Final = "acknowledgements from others than the receiver"
 "What the statistics call those that are ignored."
 _NO_FLAGS: Final = bytes(2)
 "BaseHeader.Flags of an OrderAck or FinalAck."
+_NO_SEQUENCE: Final = TxSequenceID(0, 0)
 
 
 class Ack(NamedTuple):
@@ -186,6 +188,9 @@ class ReceivedAcks:
         after: list[Callable[[], None]],
     ) -> None:
         """A message was consumed, or failed for good ([MS-MQQB] 3.1.5.7)."""
+        if ack.tx_sequence_id == _NO_SEQUENCE:
+            self._refused(batch, origin, ack, message_class)
+            return
         found = self._core.numbers.sequences.find(ack.tx_sequence_id)
         if found is not None and not self._may_confirm(origin, *found):
             is_early = not found[1].peers and self._is_believed(origin)
@@ -199,6 +204,19 @@ class ReceivedAcks:
             batch.count("final acknowledgements of unknown messages")
             return
         self._confirmations.confirm(batch, sent, _reason(message_class), after)
+
+    def _refused(self, batch: Batch, origin: Origin, ack: FinalAckBody, message_class: int) -> None:
+        """A message outside a transaction was refused, says a manager that proves who it is.
+
+        Its history shows that only if it was handed over to this manager (`explanation`).
+        """
+        if not origin.certified or ack.source_guid != self._core.identity:
+            batch.count(FORGED)
+            return
+        identifier = ack.source_guid.bytes_le + ack.message_id.to_bytes(4, "little")
+        words = describe_class(_reason(message_class))
+        batch.note(Event.REFUSED_THERE, None, [0], identifier, origin.certified, words)
+        batch.count(Event.REFUSED_THERE.word)
 
     def _find(
         self, batch: Batch, queue: ManagedQueue, sequence: OutgoingSequence, ack: FinalAckBody

@@ -12,7 +12,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing.transport import PeerSessions
 from openmsmq.engine.queues.queue import Purpose
 from openmsmq.runtime.logs import log_event
-from openmsmq.security.principals import authenticated_token, principal_sid
+from openmsmq.security.principals import authenticated_token, format_principal, principal_sid
 from openmsmq.transports.limits import CLONES_MAX, VERIFIED_MAX
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.order_acks import AckLink
@@ -121,6 +121,7 @@ class SessionTable:
         if link.fingerprint:
             sid = principal_sid("manager", peers.name_of(peer))
             link.origin.principal = authenticated_token(sid)
+            link.origin.certified = format_principal(sid)
         link.origin.entitle(
             peer.bytes_le,
             is_proven=is_proven,

@@ -505,6 +505,22 @@ def test_strangers_are_notified_if_the_manager_is_set_to(strict: Station) -> Non
     assert strict.admin() == [INSECURE]
 
 
+@pytest.mark.parametrize("express", [True, False])
+def test_a_manager_with_a_pinned_certificate_is_notified_of_what_is_refused(
+    strict: Station, express: bool
+) -> None:
+    """No one else is: not one without, nor the source of what another manager brings."""
+    strict.core.peers.configure(Identity.ADDRESS, {"PARTNER": Pin(PARTNER, certificate="aa")})
+    take = strict.take_express if express else strict.take
+    take(parcel("1", to=HERE + "none", express=express))
+    assert strict.finals() == []
+    strict.origin.certified = "manager:partner"
+    take(parcel("2", number=2, to=HERE + "none", express=express))
+    take(parcel("3", number=3, to=HERE + "none", express=express, source=UUID(int=9)))
+    assert strict.finals() == [(MessageClass.NACK_BAD_DST_Q, 0)]
+    assert strict.finals(UUID(int=9)) == []
+
+
 @REJECTS
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_message_is_rejected_and_its_sender_notified(
