@@ -119,6 +119,7 @@ class OwnKeys:
                     keys[old.id] = replace(old, retired=now)
             new = OwnKey(str(uuid4()), level, pem, now)
             keys[new.id] = new
+            self._file.note("create key", new.id)
         return new
 
     def published(self) -> DirectoryPublicKeys:
@@ -186,6 +187,7 @@ class PeerKeyFile:
         make_directory(self._directory)
         with self._file.changing() as peers:
             peers[entry.manager] = entry
+            self._file.note("import key", f"manager:{entry.name or entry.manager}")
         return entry
 
     def remove(self, name: str) -> PeerPublicKeys:
@@ -195,6 +197,7 @@ class PeerKeyFile:
         with self._file.changing() as peers:
             for one in peers.values():
                 if one.manager == name.lower() or (one.name and fold(one.name) == fold(name)):
+                    self._file.note("remove key", f"manager:{one.name or one.manager}")
                     return peers.pop(one.manager)
             raise NoSuchKey(name)
 

@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from openmsmq.access.limits import CHANGES_MAX
 from openmsmq.errors import StorageError
+from openmsmq.process import this_process
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
+from openmsmq.types.history import FileChange
 
 FORMAT: Final = 2
 "What is written; format 1 knew the roles read, send, read+send and admin only."
 _READABLE: Final = frozenset({1, FORMAT})
+_CHANGES: Final = "changes"
+_SEAL: Final = "seal"
+"The digest of the values as a command wrote them: edits by hand show."
 T = TypeVar("T")
 
 
@@ -47,6 +55,8 @@ class OwnerFile(Generic[T]):
         self._seen: tuple[int, ...] | None = None
         "What the file looked like when it was read."
         self.values: dict[str, T] = {}
+        self._changes: list[FileChange] = []
+        "What was changed last; for `read_changes`."
 
     def refresh(self) -> bool:
         """Read the file if it has changed; whether it has.
@@ -61,6 +71,7 @@ class OwnerFile(Generic[T]):
                     return False
                 found = self._read(file.read())
         except FileNotFoundError:
+            self._changes = []
             return self._take(None, {})
         except OSError as error:
             self._take(None, {})
@@ -74,6 +85,7 @@ class OwnerFile(Generic[T]):
         document = json.loads(data)
         if document["format"] not in _READABLE:
             raise ValueError("a newer OpenMSMQ has written it")
+        self._changes = _changes(document)
         return dict(map(self._decode, document[self._kind]))
 
     def _take(self, seen: tuple[int, ...] | None, found: dict[str, T]) -> bool:
@@ -92,15 +104,44 @@ class OwnerFile(Generic[T]):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.refresh()
+            if self._is_edited():
+                self.note("edit file", self._path.name, "before this command")
             yield self.values
             self._write()
+        except BaseException:
+            self._seen = None  # what was changed and noted here is not in the file
+            raise
         finally:
             os.close(lock)
+
+    def note(self, act: str, target: str, reason: str = "") -> None:
+        """Say what is being changed, for the audit log: it is written with the change."""
+        now = time.time()
+        last = self._changes[-1].number if self._changes else 0
+        number, who = max(last + 1, int(now * 1000)), f"unix:{os.getuid()}"
+        change = FileChange(number, int(now), who, act, target, reason, this_process())
+        self._changes = [*self._changes, change][-CHANGES_MAX:]
+
+    def _is_edited(self) -> bool:
+        """Whether someone has changed the file without a command."""
+        try:
+            document = json.loads(self._path.read_bytes())
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise storage_error(error) from error
+        return _SEAL in document and document[_SEAL] != _digest(document[self._kind])
 
     def _write(self) -> None:
         """Replace the file, durably and whole."""
         making = self._path.with_suffix(".making")
-        document = {"format": FORMAT, self._kind: list(map(self._encode, self.values.values()))}
+        values = list(map(self._encode, self.values.values()))
+        document = {
+            "format": FORMAT,
+            self._kind: values,
+            _CHANGES: self._changes,
+            _SEAL: _digest(json.loads(json.dumps(values))),
+        }
         self._seen = None
         try:
             making.unlink(missing_ok=True)
@@ -121,3 +162,31 @@ class OwnerFile(Generic[T]):
             owner = self._path.parent.stat()
             os.fchown(file, owner.st_uid, owner.st_gid)
         return file
+
+
+def read_changes(data: bytes) -> tuple[list[FileChange], str, bool]:
+    """What was changed last in such a file, its digest, and whether a command wrote it so.
+
+    `ValueError`, `TypeError` or `KeyError` if it makes no sense.
+    """
+    document = json.loads(data)
+    kind = next(name for name in document if name not in ("format", _CHANGES, _SEAL))
+    digest = _digest(document[kind])
+    return _changes(document), digest, document.get(_SEAL, digest) == digest
+
+
+def _changes(document: dict[str, Any]) -> list[FileChange]:
+    return [FileChange(*map(_checked, one, _KINDS)) for one in document.get(_CHANGES, ())]
+
+
+_KINDS: Final = tuple(int if name in ("number", "time") else str for name in FileChange._fields)
+
+
+def _checked(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise ValueError(f"{value!r} in the list of changes makes no sense")
+    return value
+
+
+def _digest(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

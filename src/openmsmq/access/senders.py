@@ -118,6 +118,7 @@ class SenderCertificates:
             text = b64encode(der).decode()
             made = RegisteredCertificate(str(uuid4()), sender, kind, text, int(self._clock.now()))
             senders[made.id] = made
+            self._file.note("register certificate", sender, f"{kind}, {made.id}")
         return made
 
     def remove(self, identifier: str) -> RegisteredCertificate:
@@ -128,7 +129,9 @@ class SenderCertificates:
             found = [one for one in senders if identifier and one.startswith(identifier.lower())]
             if len(found) != 1:
                 raise NoSuchCertificate(identifier)
-            return senders.pop(found[0])
+            gone = senders.pop(found[0])
+            self._file.note("remove certificate", gone.sender, f"{gone.kind}, {gone.id}")
+            return gone
 
 
 def make_certificate(name: str, clock: Clock | None = None, bits: int = KEY_BITS) -> bytes:

@@ -153,6 +153,7 @@ class Tokens:
                 identifier, role, patterns, label, created, expires, salt, _hash(salt, secret)
             )
             tokens[identifier] = token
+            self._file.note("create token", f"token:{identifier}", _words(token))
         return token, f"{_PREFIX}_{identifier}_{secret}"
 
     def revoke(self, identifier: str) -> Token:
@@ -163,7 +164,15 @@ class Tokens:
             token = tokens.pop(identifier, None)
             if token is None:
                 raise NoSuchToken(identifier)
+            self._file.note("revoke token", f"token:{identifier}", _words(token))
         return token
+
+
+def _words(token: Token) -> str:
+    """What a token allows, for the audit log."""
+    queues = f", queues {' '.join(token.queues)}" if token.queues else ""
+    label = f", {token.label!r}" if token.label else ""
+    return f"role {token.role}{queues}{label}"
 
 
 def _decode(values: dict[str, Any]) -> tuple[str, Token]:

@@ -134,6 +134,7 @@ class Users:
             if fold(name) in users:
                 raise UserExists(name)
             users[fold(name)] = made
+            self._file.note("add user", f"user:{name}", _words(made))
         return made
 
     def set_password(self, name: str, password: str) -> User:
@@ -143,12 +144,14 @@ class Users:
         with self._changing(name) as users:
             changed = replace(users[fold(name)], nt_hash=nt_hash(password).hex())
             users[fold(name)] = changed
+            self._file.note("change password", f"user:{changed.name}")
         return changed
 
     def remove(self, name: str) -> User:
         """Let a user log on no longer; its connections are closed."""
         with self._changing(name) as users:
             gone = users.pop(fold(name))
+            self._file.note("remove user", f"user:{gone.name}", _words(gone))
         return gone
 
     @contextlib.contextmanager
@@ -160,6 +163,12 @@ class Users:
             if fold(name) not in users:
                 raise NoSuchUser(name)
             yield users
+
+
+def _words(user: User) -> str:
+    """What a user may do, for the audit log."""
+    queues = f", queues {' '.join(user.queues)}" if user.queues else ""
+    return f"role {user.role}{queues}"
 
 
 def _decode(values: dict[str, Any]) -> tuple[str, User]:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
+from openmsmq.access.changes import AccessChanges
 from openmsmq.access.tokens import Tokens
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
@@ -34,10 +35,11 @@ from openmsmq.runtime.startup import open_directory
 from openmsmq.service.backup import write_down
 from openmsmq.service.configuration import Config, changes
 from openmsmq.service.limits import STOP_WITHIN_S
-from openmsmq.service.message_security import MessageSecurity
+from openmsmq.service.message_security import LOOK_EVERY, MessageSecurity
 from openmsmq.service.options import OPTIONS
 from openmsmq.service.signals import handle_signals
 from openmsmq.transports.receipts import RECEIPTS
+from openmsmq.types.caller import Caller
 from openmsmq.types.manager_state import ManagerState
 
 RETRY_AFTER: Final = (120.0, 900.0)
@@ -127,6 +129,7 @@ class Service:
         "Why it cannot go on."
         self._stop = asyncio.Event()
         self._security: MessageSecurity | None = None
+        self._changes: AccessChanges | None = None
 
     def stop(self, reason: str) -> None:
         """End it in good order."""
@@ -172,10 +175,20 @@ class Service:
         """Nothing but look at the files of keys, until it is to stop."""
         assert self._security is not None, "the store is open"
         watching = asyncio.create_task(self._security.watch())
+        following = asyncio.create_task(self._follow())
         try:
             await self._stop.wait()
         finally:
             watching.cancel()
+            following.cancel()
+
+    async def _follow(self) -> None:
+        """Take changes of tokens, users, certificates and keys into the audit log."""
+        assert self._driver is not None, "the store is open"
+        assert self._changes is not None, "the store is open"
+        while True:
+            self._driver.call(self._changes.refresh)
+            await asyncio.sleep(LOOK_EVERY)
 
     def _break_off(self, error: MQError) -> None:
         """The store failed: stop serving, so that a supervisor starts it anew."""
@@ -220,6 +233,7 @@ class Service:
         self._local, self._driver = local, LoopDriver(local, local.tick, inline=True)
         self._driver.on_broken = self._break_off
         self._security = MessageSecurity(config, local)
+        self._changes = AccessChanges(config.data, local.audit)
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver
 
@@ -299,12 +313,14 @@ class Service:
         live = [name for name in found if OPTIONS[name].live]
         self.config = replace(self.config, **{name: getattr(new, name) for name in live})
         set_up_logs(self.config.log_format, self.config.log_level, sys.stderr)
-        log_event(
-            _log,
-            "reloaded",
-            changed=_places(live),
-            needs_restart=_places(name for name in found if name not in live),
-        )
+        needs_restart = _places(name for name in found if name not in live)
+        log_event(_log, "reloaded", changed=_places(live), needs_restart=needs_restart)
+        if self._local is not None and self._driver is not None and self._changes is not None:
+            audit = self._local.audit
+            words = f"changed: {_places(live)}; needs a restart: {needs_restart}"
+            by = Caller("SIGHUP")
+            self._driver.call(self._changes.refresh)
+            self._driver.call(lambda: audit.acted(by, "reload configuration", "", words))
 
 
 def notify_systemd(state: str) -> None:

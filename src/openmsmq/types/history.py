@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +42,18 @@ class AuditEntry:
     "Why it was denied, or what was changed."
     by: str
     "The program and where it runs, as it says itself."
+
+
+class FileChange(NamedTuple):
+    """What a command changed in a file that says who may do what."""
+
+    number: int
+    "Counts up; milliseconds since 1970 UTC if changes are not faster than that."
+    time: int
+    "Seconds since 1970 UTC."
+    who: str
+    act: str
+    target: str
+    reason: str
+    by: str
+    "The program."

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from openmsmq.access.owner_file import OwnerFile
+from openmsmq.access.limits import CHANGES_MAX
+from openmsmq.access.owner_file import OwnerFile, read_changes
 from openmsmq.errors import StorageError
 
 
@@ -49,3 +50,26 @@ def test_a_file_that_makes_no_sense_has_no_values(tmp_path: Path, text: str) -> 
     with pytest.raises(Damaged):
         file.refresh()
     assert file.values == {}
+
+
+def test_a_file_remembers_the_last_changes(tmp_path: Path) -> None:
+    path = tmp_path / "things.json"
+    file = make(path)
+    with file.changing() as values:
+        values["a"] = "abc"
+        for number in range(CHANGES_MAX + 5):
+            file.note("change", str(number), "why")
+    changes, digest, is_sealed = read_changes(path.read_bytes())
+    assert is_sealed
+    assert digest
+    assert [change.target for change in changes] == [str(n + 5) for n in range(CHANGES_MAX)]
+    numbers = [change.number for change in changes]
+    assert sorted(set(numbers)) == numbers
+
+
+@pytest.mark.parametrize("changes", ["[[]]", "[1]", '[["1", 1, "", "", "", "", ""]]'])
+def test_changes_that_make_no_sense_are_a_fault(tmp_path: Path, changes: str) -> None:
+    path = tmp_path / "things.json"
+    path.write_text(f'{{"format": 2, "things": [], "changes": {changes}}}')
+    with pytest.raises(Damaged):
+        make(path).refresh()

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import openmsmq
 from openmsmq.access.tokens import TOKENS_FILE, Tokens, TokensDamaged
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
@@ -495,6 +496,12 @@ def test_sighup_changes_what_can_change(house: House, caplog: pytest.LogCaptureF
     assert house.service.config == replace(house.config, log_level="debug")
     assert house.renewed == 1
     assert house.tokens
+    with openmsmq.open(house.config.data) as manager:
+        created, reloaded = manager.audit()
+    assert (created.act, created.who) == ("create token", f"unix:{os.getuid()}")
+    assert (reloaded.act, reloaded.by) == ("reload configuration", "SIGHUP")
+    words = "changed: log.level; needs a restart: manager.name, app.port"
+    assert reloaded.reason == words
 
 
 def test_a_reload_may_change_nothing(house: House, caplog: pytest.LogCaptureFixture) -> None:

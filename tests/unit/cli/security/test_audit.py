@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from tests.unit.cli.commands import Cli
@@ -62,3 +63,20 @@ def test_an_export_goes_on_where_it_ended(cli: Cli, tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text("no entry\n")
     assert "no entry of an audit log" in cli("audit", "--export", str(file), code=2).stderr
+
+
+def test_changes_of_tokens_and_users_are_shown(cli: Cli) -> None:
+    cli("queue", "create", "orders")
+    [made] = cli.objects("token", "create", "--role", "send", "--queue", "orders")
+    cli("user", "add", "anna", "--role", "read", "--kerberos")
+    cli("user", "remove", "anna")
+    cli("token", "revoke", made["id"])
+    found = cli.objects("audit", "--after", "1")
+    assert [(entry["act"], entry["target"]) for entry in found] == [
+        ("create token", f"token:{made['id']}"),
+        ("revoke token", f"token:{made['id']}"),
+        ("add user", "user:anna"),
+        ("remove user", "user:anna"),
+    ]
+    assert {entry["who"] for entry in found} == {f"unix:{os.getuid()}"}
+    assert cli.objects("audit", "--after", "1") == found

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from openmsmq.access.changes import AccessChanges
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import single_slices
@@ -427,6 +429,7 @@ class Embedded:
         return self._driver.call(lambda: self._local.explain(message_id))
 
     def audit(self, after: int, limit: int) -> list[AuditEntry]:
+        self._driver.wait(self._local.audit.written)  # the directory was just opened
         return self._driver.call(lambda: self._local.audit_entries(after, limit))
 
     def statistics(self) -> dict[str, int]:
@@ -449,7 +452,9 @@ def open_embedded(
 ) -> Embedded:
     """Open a directory, making it if it is not there."""
     local = open_directory(directory, name, quota, receipts=RECEIPTS)
-    return Embedded(local, Driver(local, local.tick))
+    driver = Driver(local, local.tick)
+    driver.call(AccessChanges(Path(directory), local.audit).refresh)
+    return Embedded(local, driver)
 
 
 def _reader(
