@@ -41,7 +41,7 @@ USED = {
     | {"is_committing", "next_deadline", "operations_waiting", "stop", "wants_commit"}
     | {"cancel_everywhere", "settings"},
     "service": STATE
-    | {"dispatcher", "encryptor", "examiner", "is_hardened", "resolver", "state", "tick"}
+    | {"audit", "dispatcher", "encryptor", "examiner", "is_hardened", "resolver", "state", "tick"}
     | {"express_size", "history", "is_throttled", "prepared", "queues", "reservations"}  # metrics
     | {"total_size", "transports"},
 }

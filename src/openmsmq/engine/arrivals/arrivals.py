@@ -523,8 +523,7 @@ class Arrivals:
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
                 core.acknowledgements.send_receipt(batch, packet, reason, flags, origin.address)
             return
-        if origin.certified and origin.peer == head.source:
-            self._refusals.notify(batch, packet, reason, origin.address)
+        self._refusals.notify(batch, packet, reason, origin)
         if reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.dispositions.dead_letter(batch, packet, view.priority, reason)
         else:

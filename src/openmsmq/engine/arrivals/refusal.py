@@ -11,7 +11,8 @@ from functools import partial
 from typing import Final
 
 from openmsmq import limits
-from openmsmq.engine.arrivals.arrival import ArrivalWork
+from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin
+from openmsmq.engine.arrivals.incoming import SOURCE
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.info import path_name
@@ -76,16 +77,19 @@ class Refusals:
         return True
 
     def notify(
-        self, batch: Batch | None, packet: bytes, reason: MessageClass, address: str
+        self, batch: Batch | None, packet: bytes, reason: MessageClass, origin: Origin
     ) -> None:
         """Notify a manager whose certificate is pinned that its message is refused, and why.
 
-        The protocol has no word for that outside transactions: others take it for delivered.
+        The protocol has no word for that outside transactions: others take it for delivered. The
+        source of what another manager brings does not hear of it, either.
         """
+        if not origin.certified or origin.peer != packet[SOURCE]:
+            return
         core = self._core
 
         def send(batch: Batch) -> None:
-            core.acknowledgements.send_receipt(batch, packet, reason, 0, address)
+            core.acknowledgements.send_receipt(batch, packet, reason, 0, origin.address)
 
         if batch is not None:
             send(batch)
