@@ -502,9 +502,9 @@ class Arrivals:
     ) -> None:
         """Drop a message, and tell who wants to know ([MS-MQQB] 3.1.5.8.2 and others)."""
         core, batch, origin, reason = self._core, work.batch, work.origin, rejected.reason
-        count = self._counter(work).count
-        count(Event.REJECTED.word)
-        count(REJECTED + describe_class(reason))
+        for word in (Event.REJECTED.word, REJECTED + describe_class(reason)):
+            self._counter(work).count(word)
+        self._refusals.notify(batch, packet, reason, origin)
         view = PacketView(packet)
         if batch is not None:
             ids, words = identifiers([packet]), rejected.words or describe_class(reason)
@@ -522,9 +522,7 @@ class Arrivals:
             is_owed = is_final or self._destinations.is_here(head)
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
                 core.acknowledgements.send_receipt(batch, packet, reason, flags, origin.address)
-            return
-        self._refusals.notify(batch, packet, reason, origin)
-        if reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
+        elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.dispositions.dead_letter(batch, packet, view.priority, reason)
         else:
             is_kept = self._refusals.keep(batch, packet, view.priority, reason)

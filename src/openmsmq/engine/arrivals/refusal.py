@@ -20,6 +20,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Record
+from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass, describe_class
 from openmsmq.security.principals import format_token
 
@@ -84,7 +85,11 @@ class Refusals:
         The protocol has no word for that outside transactions: others take it for delivered. The
         source of what another manager brings does not hear of it, either.
         """
-        if not origin.certified or origin.peer != packet[SOURCE]:
+        if (
+            not origin.certified
+            or origin.peer != packet[SOURCE]
+            or PacketView(packet).transactional
+        ):
             return
         core = self._core
 
