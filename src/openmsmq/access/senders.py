@@ -100,17 +100,25 @@ class SenderCertificates:
             found[one.sid] = (*found.get(one.sid, ()), one.der)
         return found
 
-    def register(self, der: bytes, sender: str, kind: Kind = "external") -> RegisteredCertificate:
+    def register(
+        self, der: bytes, sender: str, kind: Kind = "external", *, replaces: bool = True
+    ) -> RegisteredCertificate:
         """Let signatures by a certificate count for a sender ([MC-MQAC] 3.2.4.2.1).
 
         An internal one takes the place of the one before ([MS-MQDMPR] 3.1.1.1); others are added.
+        Unless it `replaces` one, an internal certificate that is there stays, and is the answer.
         """
+        if not replaces and kind == "external":
+            raise InvalidParameter("an external certificate replaces none: it is added")
         found = decode_certificate(der)
         if found.key is None:
             raise InvalidCertificate("its key is not an RSA key: MSMQ signs with RSA only")
         sid = parse_principal(sender)
         make_directory(self._directory)
         with self._file.changing() as senders:
+            internal = (one for one in senders.values() if (one.kind, one.sid) == ("internal", sid))
+            if not replaces and (there := next(internal, None)) is not None:
+                return there
             for old in list(senders.values()):
                 is_replaced = kind == old.kind == "internal" and old.sid == sid
                 if is_replaced or (old.sid == sid and old.der == der):

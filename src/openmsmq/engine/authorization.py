@@ -97,7 +97,8 @@ def authorize_access(caller: Caller, asked: Access, *queues: str) -> Access:
     if is_allowed(caller, "send", *queues):
         allowed |= Access.SEND
     if not allowed or (asked != Access.ALL and asked & ~allowed):
-        authorize(caller, "send" if asked == Access.SEND else "read", *queues)
+        rights: Mapping[Access, Right] = {Access.SEND: "send", Access.PEEK: "peek"}
+        authorize(caller, rights.get(asked, "read"), *queues)
         authorize(caller, "send", *queues)
     return asked & allowed
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from openmsmq.access.senders import (
     SendersDamaged,
     make_certificate,
 )
-from openmsmq.errors import InvalidCertificate, InvalidParameter
+from openmsmq.errors import InvalidCertificate, InvalidParameter, StorageError
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.security.principals import principal_sid
 from openmsmq.security.x509 import decode_certificate
@@ -42,6 +45,38 @@ def test_a_sender_has_one_internal_certificate(tmp_path: Path) -> None:
     assert [one.id for one in senders] == [external.id, new.id]
     again = senders.register(der_of("other-user-2048"), "user:alice")
     assert [one.id for one in senders] == [new.id, again.id], "the same is there once"
+
+
+def test_an_internal_certificate_is_replaced_unless_it_is_to_stay(tmp_path: Path) -> None:
+    """MSEC-171, MSEC-173: to replace is the default; else the one that is there stays."""
+    senders = SenderCertificates(tmp_path)
+    first = senders.register(der_of(), "user:alice", "internal", replaces=False)
+    before = (tmp_path / SENDERS_FILE).read_bytes()
+    assert senders.register(der_of("user-1024"), "user:alice", "internal", replaces=False) == first
+    assert json.loads((tmp_path / SENDERS_FILE).read_bytes()) == json.loads(before)
+    other = senders.register(der_of("user-1024"), "user:bob", "internal", replaces=False)
+    with pytest.raises(InvalidParameter) as refused:
+        senders.register(der_of("other-user-2048"), "user:alice", replaces=False)
+    assert refused.value.hresult == 0xC00E0006
+    new = senders.register(der_of("other-user-2048"), "user:alice", "internal")
+    assert [one.id for one in senders] == [other.id, new.id]
+
+
+def test_a_certificate_stays_in_force_if_the_new_one_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "MSEC-174"
+    senders = SenderCertificates(tmp_path)
+    first = senders.register(der_of(), "user:alice", "internal")
+
+    def fail(*given: object) -> None:
+        raise OSError(ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(StorageError):
+        senders.register(der_of("user-1024"), "user:alice", "internal")
+    assert [one.id for one in SenderCertificates(tmp_path)] == [first.id]
+    assert [one.id for one in senders] == [first.id]
 
 
 def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:

@@ -45,8 +45,15 @@ def certificate() -> None:
 @click.option(
     "--register", "is_registered", is_flag=True, help="Register it in the directory, too."
 )
+@click.option(
+    "--if-none",
+    is_flag=True,
+    help="With --register: make none if one that was made for NAME is registered.",
+)
 @directory_options
-def create(name: str, *, out: Path, is_registered: bool, directory: Path, as_json: bool) -> None:
+def create(
+    name: str, *, out: Path, is_registered: bool, if_none: bool, directory: Path, as_json: bool
+) -> None:
     """Make a key and a certificate for the user NAME, with which it signs messages.
 
     RSA with 2048 bits, valid for 8 years. With --register it takes the place of the one that was
@@ -55,8 +62,11 @@ def create(name: str, *, out: Path, is_registered: bool, directory: Path, as_jso
     \b
     Examples:
       openmsmq certificate create anna --out anna.pem
-      openmsmq certificate create anna --out anna.pem --register
+      openmsmq certificate create anna --out anna.pem --register --if-none
     """
+    if if_none and not is_registered:
+        raise click.UsageError("--if-none needs --register.")
+    senders = SenderCertificates(directory)
     try:
         pem = make_certificate(name)
         der = _der_of(pem)
@@ -66,11 +76,10 @@ def create(name: str, *, out: Path, is_registered: bool, directory: Path, as_jso
     with open(file, "wb") as stream:
         stream.write(pem)
     if is_registered:
-        _report(
-            "registered",
-            SenderCertificates(directory).register(der, f"user:{name}", "internal"),
-            as_json,
-        )
+        found = senders.register(der, f"user:{name}", "internal", replaces=not if_none)
+        if found.der != der:
+            out.unlink()
+        _report("registered" if found.der == der else "kept", found, as_json)
     elif as_json:
         print_json({"sender": f"user:{name}", "file": str(out), **_facts(decode_certificate(der))})
     else:

@@ -15,6 +15,7 @@ from openmsmq.console.models import NewQueue, QueuePage, QueueSettings, QueueVie
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.console.views import queue_view
+from openmsmq.errors import AccessDenied, QueueNotFound
 from openmsmq.types.access import Access
 from openmsmq.types.queues import VISIBLE, QueueInfo
 
@@ -68,10 +69,23 @@ async def create_queue(call: ApiCall) -> ApiReply:
 
 async def show_queue(call: ApiCall) -> ApiReply:
     """A queue, and an ETag for `PATCH`."""
-    async with await call.queue(Access.ALL) as queue:
-        info = await queue.info()
+    try:
+        async with await call.queue(Access.ALL) as queue:
+            info = await queue.info()
+    except AccessDenied:
+        info = await _listed(call)  # who may only watch cannot open it
     rates = call.link().sampler.rates_of(info.name)
     return ApiReply(queue_view(info, rates), {"ETag": etag_of(info)})
+
+
+async def _listed(call: ApiCall) -> QueueInfo:
+    """The queue of the path as the list of all shows it, which `watch` is enough for."""
+    asked = call.part("queue").lower()
+    names = {asked, f".\\private$\\{asked}", f".\\{asked}"}
+    for info in await (await call.manager()).queues(everything=True):
+        if info.name.lower() in names:
+            return info
+    raise QueueNotFound(call.part("queue"))
 
 
 async def change_queue(call: ApiCall) -> ApiReply:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
+from uuid import UUID
 
 from openmsmq.engine.arrivals.limits import (
     CERTIFICATES_MAX,
@@ -37,8 +38,9 @@ from openmsmq.properties.message import (
 )
 from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, decrypt_body
 from openmsmq.security.digests import SOUND
+from openmsmq.security.principals import principal_sid
 from openmsmq.security.session_keys import ExchangeKey
-from openmsmq.security.sid import Sid
+from openmsmq.security.sid import EVERYONE, Sid
 from openmsmq.security.x509 import Certificate, decode_certificate
 
 PROTECTED: Final = UserFlags.SH | UserFlags.MQ
@@ -255,21 +257,26 @@ class Examiner:
         kind = find_signature(fields, key, body)
         if kind is None or kind not in policy.signatures:
             return nothing, None, BAD_SIGNATURE
-        sender, is_known = self._sender(security, der)
+        sender, is_known = self._sender(security, der, fields.source)
         return (kind, sender, None) if is_known else (nothing, None, BAD_SIGNATURE)
 
-    def _sender(self, security: SecurityHeader | None, der: bytes) -> tuple[Sid | None, bool]:
+    def _sender(
+        self, security: SecurityHeader | None, der: bytes, source: bytes
+    ) -> tuple[Sid | None, bool]:
         """Whose certificate it is, and whether that is as the message says ([MS-MQQB] 3.1.5.8.3).
 
         Without a sender in the message the signature is right, and says nothing about who sent it.
-        A certificate belongs to a user if that user has registered the very same bytes; the one
-        of a queue manager cannot be found without a directory (MSEC-A24).
+        A certificate belongs to a user if that user has registered the very same bytes, and to a
+        queue manager if it is registered for `manager:GUID`. That one must be the source of the
+        message (MSEC-A24), and is everyone to permissions.
         """
         kind = SenderIdType.NONE if security is None else security.flags & SecurityFlags.ST
-        if kind == SenderIdType.NONE:
+        if security is None or kind == SenderIdType.NONE:
             return None, True
-        if security is None or kind != SenderIdType.SID:
-            return None, False
+        if kind == SenderIdType.QUEUE_MANAGER:
+            manager = security.security_id
+            registered = self.keyring.senders.get(_manager_sid(manager), ())
+            return EVERYONE, manager == source and der in registered
         sid = _sid(security.security_id)
         return sid, der in self.keyring.senders.get(sid, ())
 
@@ -298,6 +305,11 @@ def signature_name(fields: SignedFields, security: SecurityHeader | None) -> byt
 @lru_cache(maxsize=CERTIFICATES_MAX)
 def _sid(raw: bytes) -> Sid:
     return Sid.decode(raw)
+
+
+@lru_cache(maxsize=CERTIFICATES_MAX)
+def _manager_sid(raw: bytes) -> Sid:
+    return principal_sid("manager", str(UUID(bytes_le=raw)))
 
 
 @lru_cache(maxsize=CERTIFICATES_MAX)

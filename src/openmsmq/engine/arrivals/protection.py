@@ -25,7 +25,8 @@ from openmsmq.packet.walk import FLAGS, u32
 from openmsmq.properties.message import MessageClass, SignatureType
 from openmsmq.security.access import QueueRights
 from openmsmq.security.access_check import Token, is_granted
-from openmsmq.security.principals import authenticated_token
+from openmsmq.security.principals import EVERYONE_TOKEN, authenticated_token
+from openmsmq.security.sid import EVERYONE, Sid
 
 PRIVACY_NONE: Final = 0
 PRIVACY_BODY: Final = 2
@@ -118,7 +119,12 @@ def fault_of(
     is_proven = bool(finding.kind) and (finding.sender is not None or takes_unidentified)
     if properties.authenticate and not is_proven:
         return BAD_SIGNATURE
-    token = principal if finding.sender is None else authenticated_token(finding.sender)
+    token = principal if finding.sender is None else sender_token(finding.sender)
     if not is_granted(properties.permissions, token, _WRITE):
         return MessageClass.NACK_ACCESS_DENIED
     return None
+
+
+def sender_token(sender: Sid) -> Token:
+    """Who a proven sender is to permissions; a queue manager is everyone ([MS-MQQB] 3.1.5.8.3)."""
+    return EVERYONE_TOKEN if sender == EVERYONE else authenticated_token(sender)

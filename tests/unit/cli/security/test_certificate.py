@@ -46,6 +46,18 @@ def test_one_that_is_made_here_takes_the_place_of_the_last(cli: Cli, tmp_path: P
     assert only.der == MessageSigner.from_pem((tmp_path / "2").read_bytes()).certificate
 
 
+def test_one_that_was_made_here_can_stay(cli: Cli, tmp_path: Path) -> None:
+    given = ("--register", "--if-none")
+    for number, word in ((1, "registered"), (2, "kept")):
+        found = cli("certificate", "create", "anna", "--out", str(tmp_path / f"{number}"), *given)
+        assert found.stdout.startswith(word)
+    [only] = SenderCertificates(cli.directory)
+    assert only.der == MessageSigner.from_pem((tmp_path / "1").read_bytes()).certificate
+    assert not (tmp_path / "2").exists()
+    wrong = ("certificate", "create", "anna", "--out", str(tmp_path / "3"), "--if-none")
+    assert "--register" in cli(*wrong, code=2).stderr
+
+
 def test_a_certificate_in_der_of_an_account_of_windows(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "alice.cer"
     file.write_bytes(der_of())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from tests.signers import ALICE, VALID, der_of, exchange_key, published, signer
 from tests.unit.engine.station import parcel
-from tests.unit.engine.world import HERE, ME
+from tests.unit.engine.world import HERE, ME, PARTNER
 
 from openmsmq.engine.arrivals import examination as module
 from openmsmq.engine.arrivals.examination import (
@@ -29,6 +30,7 @@ from openmsmq.packet.walk import properties_offset
 from openmsmq.properties.message import HashAlgorithm, MessageClass, PrivacyLevel, SignatureType
 from openmsmq.security.principals import principal_sid
 from openmsmq.security.session_keys import ExchangeKey
+from openmsmq.security.sid import EVERYONE
 from openmsmq.security.x509 import decode_certificate
 
 BOB = principal_sid("user", "bob")
@@ -159,17 +161,33 @@ def test_without_a_sender_the_signature_alone_is_checked() -> None:
     assert (found.fault, found.kind, found.sender) == (None, SignatureType.MSMQ_2_0, None)
 
 
-def test_a_queue_manager_cannot_be_a_sender_yet() -> None:
-    "MSEC-072: its keys are in a directory."
-    header = replace(signer().header, flags=0x42, security_id=bytes(16), sender_id_size=16)
-    packet = parcel(
-        "1", sent=VALID, headers=OptionalHeaders(security=header, hash_algorithm=0x800E)
-    )
+def by_manager(manager: UUID) -> bytes:
+    """A message that a queue manager signs, with the certificate of alice."""
+    header = replace(signer().header, flags=0x42, security_id=manager.bytes_le, sender_id_size=16)
+    headers = OptionalHeaders(security=header, hash_algorithm=0x800E)
+    packet = parcel("1", sent=VALID, headers=headers)
     one = replace(signer(), sender=None)
     value = one.signature(view_fields(PacketView(packet), None), PacketView(packet).body)
     start = PacketView(packet).security_offset + 16 + 16
     assert packet[start : start + 256] == bytes(256)
-    assert fault(packet[:start] + value + packet[start + 256 :]) is BAD_SIGNATURE
+    return packet[:start] + value + packet[start + 256 :]
+
+
+def test_a_queue_manager_signs_its_own_messages_with_a_registered_key() -> None:
+    """MSEC-072: the GUID is that of the source, and the key one of its own."""
+    other = UUID(int=7)
+    judge = examiner()
+    registered = {
+        principal_sid("manager", str(manager)): (der_of(),) for manager in (PARTNER, other)
+    }
+    judge.keyring = Keyring(registered)
+    found = judge.examine(by_manager(PARTNER), VALID)
+    assert (found.fault, found.kind) == (None, SignatureType.MSMQ_2_0)
+    assert found.sender == EVERYONE
+    assert judge.examine(by_manager(other), VALID).fault is BAD_SIGNATURE
+    judge.keyring = Keyring({principal_sid("manager", str(PARTNER)): (der_of("user-1024"),)})
+    assert judge.examine(by_manager(PARTNER), VALID).fault is BAD_SIGNATURE
+    assert fault(by_manager(PARTNER)) is BAD_SIGNATURE, "alice is no manager"
 
 
 def test_the_priority_of_a_transactional_message_is_signed_as_0() -> None:

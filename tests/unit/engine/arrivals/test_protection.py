@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from tests.signers import ALICE, VALID, der_of, exchange_key, published, signer
 from tests.unit.engine.station import Station, events, parcel
-from tests.unit.engine.world import HERE, ME
+from tests.unit.engine.world import HERE, ME, World
 
 from openmsmq.engine.arrivals import refusal as module
-from openmsmq.engine.arrivals.examination import ExaminedPacket, Keyring
+from openmsmq.engine.arrivals.examination import Examination, ExaminedPacket, Keyring
+from openmsmq.engine.arrivals.protection import fault_of
 from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
@@ -30,7 +31,9 @@ from openmsmq.properties.message import (
     SignatureType,
     describe_class,
 )
+from openmsmq.security.principals import ANONYMOUS_TOKEN
 from openmsmq.security.sddl import format_sddl, parse_sddl
+from openmsmq.security.sid import EVERYONE
 from openmsmq.types.received import ReceivedMessage
 
 CLAIMED = SecurityHeader.make(1, security_id=ALICE.encode())
@@ -289,3 +292,13 @@ def test_messages_to_a_direct_name_are_examined(valid: Station) -> None:
     """MSEC-047: no GUID says whom they are for."""
     valid.take(signed("1")[:-8] + b"12345678")
     assert valid.bodies() == []
+
+
+@pytest.mark.parametrize(("entry", "is_taken"), [("WD", True), ("AU", False), ("AN", False)])
+def test_a_queue_manager_as_a_sender_is_everyone(entry: str, is_taken: bool) -> None:
+    """MSEC-139: neither anonymous nor one that has logged on."""
+    permissions = format_sddl(parse_sddl(f"D:(A;;LC;;;{entry})"))
+    properties = replace(World().queue("q").properties, permissions=permissions)
+    finding = Examination(b"", None, SignatureType.MSMQ_2_0, EVERYONE)
+    found = fault_of(properties, finding, ANONYMOUS_TOKEN, takes_unidentified=False)
+    assert found is (None if is_taken else MessageClass.NACK_ACCESS_DENIED)
