@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from uuid import UUID
 
@@ -65,7 +66,9 @@ def test_a_key_that_is_replaced_decrypts_for_some_days(tmp_path: Path) -> None:
     watch.time += 1
     assert [one.id for one in keys] == [second.id]
     keys.create("enhanced", 1024)
-    assert first.id not in (tmp_path / KEYS_FILE).read_text()
+    kept = json.loads((tmp_path / KEYS_FILE).read_text())
+    del kept["changes"]  # for the audit log, with names of keys and nothing of what is in them
+    assert first.id not in json.dumps(kept)
     assert len(keys.published().keys) == 2
 
 
