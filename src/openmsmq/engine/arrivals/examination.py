@@ -274,9 +274,9 @@ class Examiner:
         if security is None or kind == SenderIdType.NONE:
             return None, True
         if kind == SenderIdType.QUEUE_MANAGER:
-            manager = security.security_id
-            registered = self.keyring.senders.get(_manager_sid(manager), ())
-            return EVERYONE, manager == source and der in registered
+            if security.security_id != source:
+                return None, False
+            return EVERYONE, der in self.keyring.senders.get(_manager_sid(source), ())
         sid = _sid(security.security_id)
         return sid, der in self.keyring.senders.get(sid, ())
 
