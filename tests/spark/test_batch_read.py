@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from ipaddress import IPv6Address
 from pathlib import Path
 
 import pytest
@@ -218,6 +219,10 @@ def test_sql_reads_a_view_and_is_refused_tables(
         spark.sql("DROP TABLE labels")
 
 
+HERE = IPv6Address("::ffff:127.0.0.1").packed
+"What remote readers see as the address that messages of this computer came from."
+
+
 def test_a_manager_elsewhere_is_read_by_rpc(spark: SparkSession, tmp_path: Path) -> None:
     shop = ManagerProcess(tmp_path, "shop01", options=("--rpc-alternate-port", "0"))
     Users(shop.folder / "data").add("anna", "secret", "read")
@@ -227,7 +232,8 @@ def test_a_manager_elsewhere_is_read_by_rpc(spark: SparkSession, tmp_path: Path)
             queue = manager.create_queue("orders")
             queue.send_many(Message(b"b", label=label, priority=3) for label in "abc")
             queue.send(Message("text", label="first", priority=7, app_specific=5))
-            expected = [one.packet for one in queue.peek_many(9, timeout=0)]
+            packets = [one.packet for one in queue.peek_many(9, timeout=0)]
+            expected = [packet[:32] + HERE + packet[48:] for packet in packets]
         (tmp_path / "password").write_text("secret\n")
         rows = spark.read.format("msmq").option("protocol", "rpc").option("user", "anna")
         rows = rows.option("manager", "{}:{}".format(*shop.ready["rpc_alternate"]))
@@ -238,7 +244,7 @@ def test_a_manager_elsewhere_is_read_by_rpc(spark: SparkSession, tmp_path: Path)
         found = rows.load().select("label", "app_specific", "from_manager").collect()
         assert [row.label for row in found] == ["first", "a", "b", "c"]
         assert (found[0].app_specific, found[0].from_manager) == (5, "shop01")
-        packets = rows.schema("packet binary").load().collect()
-        assert [bytes(row.packet) for row in packets] == expected
+        read = rows.schema("packet binary").load().collect()
+        assert [bytes(row.packet) for row in read] == expected
     finally:
         shop.kill()

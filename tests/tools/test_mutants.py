@@ -42,7 +42,7 @@ def forked() -> Iterator[ForkedTests]:
 
 @pytest.mark.slow
 def test_a_mutant_that_no_test_runs_survives(forked: ForkedTests) -> None:
-    other = Path("openmsmq/engine/messages/receive.py")
+    other = Path("openmsmq/engine/outgoing/sequences.py")
     verdict = judged(next(mutants((SOURCE / other).read_text(), other)), {}, forked)
     assert (verdict.outcome, verdict.is_killed) == (Outcome.NO_TESTS, False)
     assert "SURVIVED" in str(verdict)

@@ -13,6 +13,7 @@ from tests.strategies.model.parts import (
     NEVER,
     NOTHING,
     REMOVING,
+    Answer,
     Kind,
     Position,
     Queue,
@@ -127,16 +128,18 @@ class Dispositions(Commits):
 
     # Given back
 
-    def release(self, queue: Queue, positions: Sequence[Position]) -> None:
+    def release(self, queue: Queue, positions: Sequence[Position]) -> Answer:
         """Held messages are free again; those that were purged meanwhile go (PurgePending)."""
         hold(positions, None)
         purged = [p for p in positions if p.purges]
-        if not queue.deleted:
-            self.remove_purged(queue, purged)
+        gone = Answer().succeed() if queue.deleted else self.remove_purged(queue, purged)
         if back := [p for p in positions if p not in purged]:
             self.fresh.append((queue, back))
+        return gone
 
-    def remove_purged(self, queue: Queue, positions: Sequence[Position]) -> None:
+    def remove_purged(self, queue: Queue, positions: Sequence[Position]) -> Answer:
+        """Answered when they are gone from the disk."""
+        answer = Answer()
         self.left([p for p in positions if p.express], PURGED)
         stored = [p for p in positions if not p.express]
         hold(stored, REMOVING)
@@ -146,11 +149,19 @@ class Dispositions(Commits):
                 self.left(stored, PURGED)
                 self.note_purged(queue)
 
-        if stored:
-            self.submit(lambda: hold(stored, None), lambda error: None, start, grows=False)
+        def finish() -> None:
+            hold(stored, None)
+            answer.succeed()
+
+        if not stored:
+            return answer.succeed()
+        self.submit(finish, answer.fail, start, grows=False)
+        return answer
 
     def note_purged(self, queue: Queue) -> None:
-        """Remember beyond a crash what goes as soon as no one holds it."""
+        """Remember beyond a crash what goes as soon as no one holds it, or is about to go."""
         self.noting[queue] = {
-            p for p in queue.positions if p.purges and p.holder not in (None, REMOVING)
+            p
+            for p in queue.positions
+            if p.purges and p.holder is not None and p not in self.leaving
         }

@@ -149,10 +149,19 @@ class Reading(Dispositions):
         if queue.deleted:
             return answer.fail(QueueNotAvailable)
         gone = [p for p in positions if delete and not p.purges]
-        self.release(queue, [p for p in positions if p not in gone])
+        purged = self.release(queue, [p for p in positions if p not in gone])
         self.wake()
         hold(gone, REMOVING)
-        self._remove(queue, gone, answer)
+        removed = Answer()
+
+        def done() -> None:
+            if removed.errors:
+                answer.fail(*removed.errors)
+            elif removed.done and purged.done and not answer.done:
+                answer.fail(*purged.errors) if purged.errors else answer.succeed()
+
+        removed.then = purged.then = done
+        self._remove(queue, gone, removed)
         return answer
 
     def put_back(self, queue: Queue, positions: list[Position]) -> None:
