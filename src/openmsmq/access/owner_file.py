@@ -170,7 +170,7 @@ def read_changes(data: bytes) -> tuple[list[FileChange], str, bool]:
     `ValueError`, `TypeError` or `KeyError` if it makes no sense.
     """
     document = json.loads(data)
-    kind = next(name for name in document if name not in ("format", _CHANGES, _SEAL))
+    kind = next((name for name in document if name not in ("format", _CHANGES, _SEAL)), "")
     digest = _digest(document[kind])
     return _changes(document), digest, document.get(_SEAL, digest) == digest
 

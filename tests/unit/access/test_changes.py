@@ -132,6 +132,14 @@ def test_an_edit_by_hand_shows(room: Room) -> None:
     assert len(room.entries()) == 6
 
 
+@pytest.mark.parametrize("text", ["{}", "[]", '{"format": 2}', '"text"', "7", "null"])
+def test_a_file_that_makes_no_sense_is_an_entry(room: Room, text: str) -> None:
+    Users.load(room.directory).add("anna", "secret", "read")
+    assert len(room.entries()) == 1
+    (room.directory / "users.json").write_text(text)
+    assert room.entries()[-1].reason == "it cannot be read"
+
+
 def test_a_file_of_an_older_version_is_followed_from_then_on(room: Room) -> None:
     token, _ = Tokens.load(room.directory).create("watch")
     path = room.directory / TOKENS_FILE
