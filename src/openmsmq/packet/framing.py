@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from openmsmq import limits
 from openmsmq.packet.group import PacketGroup, group_at
@@ -10,6 +11,8 @@ from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseFlags, BaseHead
 from openmsmq.packet.headers.session import SessionHeader
 from openmsmq.packet.packet import read_packet
 from openmsmq.wire.reader import Reader
+
+T = TypeVar("T")
 
 
 class PacketFramer:
@@ -32,34 +35,25 @@ class PacketFramer:
 
     def packets(self) -> Iterator[bytes]:
         """The packets that are whole, each with its SessionHeader if it carries one."""
-        buffer = self._buffer
-        start = 0
-        try:
-            while size := self._packet_size(start):
-                with memoryview(buffer) as view:
-                    packet = bytes(view[start : start + size])
-                start += size
-                yield packet
-        finally:
-            del buffer[:start]
+        return self._cut(_one_packet)
 
     def parts(self) -> Iterator[bytes | PacketGroup]:
         """The same, with messages that differ in little as groups."""
-        buffer = self._buffer
+        return self._cut(_packet_or_group)
+
+    def _cut(self, take: Callable[[bytearray, int, int], tuple[T, int]]) -> Iterator[T]:
+        """What `take` makes of each packet that is whole, by its place and size.
+
+        It also says how many bytes it took.
+        """
         start = 0
         try:
             while size := self._packet_size(start):
-                group = group_at(buffer, start)
-                if group is not None:
-                    start += len(group.packets)
-                    yield group
-                    continue
-                with memoryview(buffer) as view:
-                    packet = bytes(view[start : start + size])
-                start += size
-                yield packet
+                part, taken = take(self._buffer, start, size)
+                start += taken
+                yield part
         finally:
-            del buffer[:start]
+            del self._buffer[:start]
 
     @property
     def pending(self) -> int:
@@ -101,3 +95,13 @@ class PacketFramer:
             return size
         whole = size + SessionHeader.SIZE
         return whole if available >= whole else 0
+
+
+def _one_packet(buffer: bytearray, start: int, size: int) -> tuple[bytes, int]:
+    with memoryview(buffer) as view:
+        return bytes(view[start : start + size]), size
+
+
+def _packet_or_group(buffer: bytearray, start: int, size: int) -> tuple[bytes | PacketGroup, int]:
+    group = group_at(buffer, start)
+    return _one_packet(buffer, start, size) if group is None else (group, len(group.packets))

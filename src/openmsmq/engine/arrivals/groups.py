@@ -48,7 +48,7 @@ class Groups:
     ) -> None:
         """`staged` are messages that the commit being written brings.
 
-        `has_room` tells whether this machine can take so many bytes more.
+        `has_room` tells whether this machine can take a number of bytes more.
         """
         self._core = core
         self._destinations = destinations
