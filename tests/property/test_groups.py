@@ -21,8 +21,10 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge
 from openmsmq.transports.mqqb.receipts import arrival_of, group_of
 
-QUEUES: Final = ("q", "t", "small", "journaled", "missing")
-"A plain one, a transactional one, one with a quota, one with a journal, and none."
+QUEUES: Final = ("q", "t", "small", "journaled", "open", "closed", "sealed", "missing")
+"""A plain one, a transactional one, one with a quota, one with a journal, three that do not take
+every message, and none.
+"""
 
 
 class Series(NamedTuple):
@@ -99,6 +101,9 @@ def station_of(*, is_known: bool) -> tuple[Station, Origin]:
     found.world.queue("t", transactional=True)
     found.world.queue("small", quota=1)
     found.world.queue("journaled", journal=True)
+    found.world.queue("open", permissions="D:(A;;LC;;;AN)")
+    found.world.queue("closed", permissions="D:(A;;LC;;;BA)")
+    found.world.queue("sealed", privacy=2)
     found.world.queue("admin")
     origin = Origin(ADDRESS, "partner")
     origin.entitle(PARTNER.bytes_le, is_proven=True, is_known=is_known)
@@ -140,7 +145,7 @@ def state(station: Station) -> dict[str, object]:
     core = station.core
     found: dict[str, object] = {}
     packets: list[bytes] = []
-    for name in ("q", "t", "small", "journaled", "admin"):
+    for name in (*QUEUES[:-1], "admin"):
         queue = station.world.find(name)
         entries = station.world.entries(queue)
         packets += [entry.packet for entry in entries]

@@ -77,7 +77,7 @@ class Arrivals:
         "The bytes of express messages that get their places with a commit."
         self._refused: list[Origin] = []
         "Sessions with a message that it does not take."
-        self._groups = Groups(core, self._destinations, self._staged, self._has_room)
+        self._groups = Groups(core, self._destinations, self._guard, self._staged, self._has_room)
         core.on_given_up.append(self._given_up)
 
     def examined(self, packets: list[bytes]) -> list[bytes]:

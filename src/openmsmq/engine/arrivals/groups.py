@@ -15,6 +15,7 @@ from openmsmq.engine.arrivals.incoming import (
     destination_text,
     head_of,
 )
+from openmsmq.engine.arrivals.protection import Guard
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.run_rows import NewRun
 from openmsmq.engine.core import Core
@@ -43,6 +44,7 @@ class Groups:
         self,
         core: Core,
         destinations: Destinations,
+        guard: Guard,
         staged: set[bytes],
         has_room: Callable[[ArrivalWork, int], bool],
     ) -> None:
@@ -52,6 +54,7 @@ class Groups:
         """
         self._core = core
         self._destinations = destinations
+        self._guard = guard
         self._staged = staged
         self._has_room = has_room
 
@@ -129,8 +132,12 @@ class Groups:
             return None
         oldest = head._replace(sent_time=group.oldest)
         queue = self._destinations.find(work.found, first, oldest, origin.peer, origin.target)
-        if not isinstance(queue, ManagedQueue) or queue.properties.is_guarded:
+        if not isinstance(queue, ManagedQueue):
             return None
+        if queue.properties.is_guarded:  # none is protected: what holds for the first holds for all
+            _, fault = self._guard.check(origin, queue, first, head.flags)
+            if fault is not None:
+                return None
         is_fitting = within_quota(queue.properties.quota, work.used(queue), size)
         return queue if is_fitting and self._has_room(work, size) else None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+import pytest
 from tests.unit.engine.station import Station, parcel
 from tests.unit.engine.world import HERE, commit_all
 
@@ -15,18 +18,27 @@ from openmsmq.packet.view import PacketView
 from openmsmq.transports.mqqb.receipts import group_of
 
 
+def one_by_one() -> NoReturn:
+    """Not needed for these."""
+    pytest.fail("they were looked at one by one")
+
+
 def test_a_group_is_stored_as_a_run() -> None:
-    """And each of its messages has its history, and says where it came from."""
+    """And each of its messages has its history, and says where it came from.
+
+    A queue with permissions, as programs create it, takes all of them or none.
+    """
     station = Station()
     station.world.queue("q")
-    station.world.queue("t", transactional=True)
+    station.world.queue("t", transactional=True, permissions="D:(A;;LC;;;AN)")
     plain = [parcel("a" * n, number=n) for n in range(1, 6)]
     ordered = [parcel("a", number=n, place=(1, n - 5, n - 6), to=HERE + "t") for n in range(6, 11)]
     framer = PacketFramer()
     framer.receive_data(b"".join([*plain, *ordered]))
     groups = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
     outcomes: list[ArrivalOutcome] = []
-    station.arrivals.take(station.origin, groups, outcomes.append)
+    whole = [group._replace(arrivals=one_by_one) for group in groups]
+    station.arrivals.take(station.origin, whole, outcomes.append)
     commit_all(station.core)
     assert [progress.messages for progress in outcomes[0].progress] == [5]
     for name in "q", "t":
