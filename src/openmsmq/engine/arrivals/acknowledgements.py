@@ -18,6 +18,7 @@ from openmsmq.engine.arrivals.limits import (
     ANSWERS_SIZE_MAX,
     FORGED_MAX,
     MESSAGES_MAX,
+    SIZE_MAX,
     UNSOLICITED_MAX,
     UNSOLICITED_SIZE_MAX,
 )
@@ -117,11 +118,12 @@ class Acknowledgements:
                 self._by_purpose[purpose][queue] = None
             return queue
         if not of_stranger:
-            self._queues.outgoing(name, Purpose.ACKNOWLEDGE)
-        elif self._is_large(queue):
-            return None
-        is_bounded = of_stranger or queue.properties.purpose is not Purpose.SEND
-        return None if is_bounded and _waiting(queue) >= MESSAGES_MAX else queue
+            queue = self._queues.outgoing(name, Purpose.ACKNOWLEDGE)
+            is_bounded = queue.properties.purpose is not Purpose.SEND
+            is_large = is_bounded and queue.total_size >= SIZE_MAX
+        else:
+            is_bounded, is_large = True, self._is_large(queue)
+        return None if is_large or (is_bounded and _is_full_for_absent(queue)) else queue
 
     def _is_large(self, queue: ManagedQueue) -> bool:
         """Whether strangers may put nothing more into a queue, be it one that programs use."""
@@ -292,6 +294,16 @@ class Acknowledgements:
 
 def _waiting(queue: ManagedQueue) -> int:
     return queue.messages + len(queue.express)
+
+
+def _is_full_for_absent(queue: ManagedQueue) -> bool:
+    """Whether nothing more waits for a manager that could not be reached.
+
+    While it can, a burst of receives is confirmed to the last one: only its size is bounded.
+    """
+    if _waiting(queue) < MESSAGES_MAX:
+        return False
+    return queue.transfer is not None and queue.transfer.is_away
 
 
 def _is_for(queue: ManagedQueue, purpose: Purpose) -> bool:

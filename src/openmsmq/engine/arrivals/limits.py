@@ -17,10 +17,16 @@ ANSWERS_MAX: Final = 1000
 """Queues for acknowledgements that wait for strangers who brought the messages. At the limit: the
 network with the most of them loses its oldest.
 """
-ANSWERS_SIZE_MAX: Final = 64 << 20
+ANSWERS_SIZE_MAX: Final = 256 << 20
 "Bytes in all of these. At the limit: queues with more than their share get nothing more."
 MESSAGES_MAX: Final = 10_000
-"Acknowledgements that wait for one manager. At the limit: further ones are dropped and counted."
+"""Acknowledgements that wait for one manager that could not be reached. At the limit: further ones
+are dropped and counted.
+"""
+SIZE_MAX: Final = 256 << 20
+"""Bytes of acknowledgements that wait for one known manager, a million of them. At the limit:
+further ones are dropped and counted.
+"""
 FORGED_MAX: Final = MESSAGES_MAX // 10
 """Acknowledgements among these about messages that others brought in its name. At the limit:
 further ones are dropped and counted.

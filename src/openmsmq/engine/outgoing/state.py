@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from openmsmq.engine.outgoing.limits import ATTEMPTS_MAX
 from openmsmq.names.base import FormatName
@@ -23,6 +23,10 @@ class Attempt(NamedTuple):
     "An HRESULT, or 0."
     addresses: tuple[str, ...]
     "Those that were tried."
+
+
+_IN_PROCESS: Final = ConnectionStatus.IN_PROCESS
+_REACHED: Final = (ConnectionStatus.ESTABLISH_PACKET_RECEIVED, ConnectionStatus.ESTABLISHED)
 
 
 def _attempts() -> deque[Attempt]:
@@ -51,6 +55,14 @@ class Transfer:
     def is_open(self) -> bool:
         """Messages may be sent."""
         return self.state not in (TransferState.LOCKED, TransferState.ON_HOLD)
+
+    @property
+    def is_away(self) -> bool:
+        """The last attempt to reach the destination failed, as far as one has ended."""
+        if self.state is TransferState.CONNECTED:
+            return False
+        ended = [one.status for one in self.attempts if one.status is not _IN_PROCESS]
+        return bool(ended) and ended[-1] not in _REACHED
 
     def pause(self) -> None:
         """Pause Queue ([MS-MQDMPR] 3.1.7.2.3); one that is locked stays so."""

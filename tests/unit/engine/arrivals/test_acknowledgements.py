@@ -12,10 +12,12 @@ from openmsmq.engine.arrivals import acknowledgements as module
 from openmsmq.engine.arrivals import limits
 from openmsmq.engine.arrivals.acknowledgements import DROPPED, Acknowledgements
 from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import order_queue
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 ARRIVAL = Acknowledge.POS_ARRIVAL
 
@@ -187,18 +189,65 @@ def test_what_programs_send_is_not_among_it(
     assert len(outgoing(station)) == 10
 
 
-def test_acknowledgements_that_wait_for_one_manager_are_bounded(
+def tried(queue: ManagedQueue, *statuses: ConnectionStatus) -> None:
+    """Attempts to reach the destination of a queue."""
+    assert queue.transfer is not None
+    queue.transfer.attempts.extend(Attempt(status, 0, 0, ()) for status in statuses)
+
+
+def test_acknowledgements_that_wait_for_a_manager_that_cannot_be_reached_are_bounded(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """10,000 of them; more than that are dropped and counted."""
+    """10,000 of them; more than that are dropped and counted, also during the next attempt."""
     assert limits.MESSAGES_MAX == 10_000
     monkeypatch.setattr(module, "MESSAGES_MAX", 5)
+    known(station)
+    station.take(wanting(0, third(1)))
+    (queue,) = outgoing(station)
+    tried(queue, ConnectionStatus.SOCKET_CONNECT_FAILURE, ConnectionStatus.IN_PROCESS)
+    for at in range(1, 9):
+        station.take(wanting(at, third(1)))
+    assert queue.messages == 5
+    assert station.world.count(DROPPED) == 4
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("way", ["not tried yet", "connected", "connected again", "answered"])
+def test_a_burst_for_a_manager_that_can_be_reached_is_confirmed_to_the_last_message(
+    station: Station, monkeypatch: pytest.MonkeyPatch, way: str, is_known: bool
+) -> None:
+    """A program that receives 60,000 messages at once is faster than their FinalAcks leave."""
+    monkeypatch.setattr(module, "MESSAGES_MAX", 5)
+    source = UUID(int=5000)
+    if is_known:
+        station.core.peers.learned(source, "OTHER", "192.0.2.77", 1801)
+    origin = from_network(source, "192.0.2.77")
+    station.take(final_wanting(1, source), origin=origin)
+    (queue,) = outgoing(station)
+    assert queue.transfer is not None
+    if way == "connected again":
+        tried(queue, ConnectionStatus.DNS_FAILURE)
+    if way.startswith("connected"):
+        queue.transfer.set_state(TransferState.CONNECTED)
+    if way == "answered":
+        tried(queue, ConnectionStatus.DNS_FAILURE, ConnectionStatus.ESTABLISHED)
+    for at in range(2, 10):
+        station.take(final_wanting(at, source), origin=origin)
+    assert len(station.finals(source)) == 9
+    assert station.world.count(DROPPED) == 0
+
+
+def test_acknowledgements_for_a_known_manager_that_is_connected_are_bounded_by_their_size(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SIZE_MAX", 500)
     known(station)
     for at in range(9):
         station.take(wanting(at, third(1)))
     (queue,) = outgoing(station)
-    assert queue.messages == 5
-    assert station.world.count(DROPPED) == 4
+    size = queue.total_size // queue.messages
+    assert 500 <= queue.total_size < 500 + size
+    assert station.world.count(DROPPED) == 9 - queue.messages
 
 
 def final_wanting(at: int, source: UUID) -> bytes:
