@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import PurePosixPath
 from signal import SIGKILL
 from types import CodeType, FunctionType
 from typing import Final
@@ -49,7 +50,7 @@ class Question:
 
 @dataclass(slots=True)
 class Collected:
-    """The tests of a session by node id, and by node id without parameters."""
+    """The tests of a session by node id, with and without parameters, by file and by folder."""
 
     items: Iterable[pytest.Item]
     by_id: dict[str, list[pytest.Item]] = field(default_factory=lambda: defaultdict(list))
@@ -57,7 +58,9 @@ class Collected:
     def __post_init__(self) -> None:
         for item in self.items:
             bare = item.nodeid.partition("[")[0]
-            for name in {item.nodeid, bare, bare.partition("::")[0]}:
+            file = bare.partition("::")[0]
+            folders = map(str, PurePosixPath(file).parents)
+            for name in {item.nodeid, bare, file, *folders}:
                 self.by_id[name].append(item)
 
     def chosen(self, tests: Iterable[str]) -> list[pytest.Item]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import tools.mutants
 from tools.forked_tests import ForkedTests
 from tools.mutants import EQUIVALENT, Verdict, equivalent, judged, modules, try_all
 from tools.mutation import mutants
@@ -46,6 +47,18 @@ def test_a_mutant_that_no_test_runs_survives(forked: ForkedTests) -> None:
     verdict = judged(next(mutants((SOURCE / other).read_text(), other)), {}, forked)
     assert (verdict.outcome, verdict.is_killed) == (Outcome.NO_TESTS, False)
     assert "SURVIVED" in str(verdict)
+
+
+@pytest.mark.slow
+def test_what_the_tests_of_its_folder_do_not_notice_is_given_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tools.mutants, "near", lambda _: ["tests/unit/wire"])
+    monkeypatch.setattr(tools.mutants, "FAR", (TEST.partition("::")[0],))
+    source = (SOURCE / MODULE).read_text()
+    found = [m for m in mutants(source, MODULE) if m.function == "QueueCursor.seek_peek"]
+    with ForkedTests(["tests/unit/wire", *tools.mutants.FAR]) as forked:
+        assert any(judged(m, {}, forked).is_killed for m in found)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
