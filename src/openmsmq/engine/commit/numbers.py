@@ -15,6 +15,7 @@ class Numbers:
     __slots__ = (
         "arrival",
         "arrival_end",
+        "arrival_loaded",
         "is_reserving",
         "message_id",
         "message_id_end",
@@ -36,6 +37,8 @@ class Numbers:
     ) -> None:
         self.packet = packet
         self.arrival = arrival
+        self.arrival_loaded = arrival
+        "The last one of the processes before this one."
         self.arrival_end = arrival_end
         self.message_id = message_id
         self.message_id_end = message_id_end

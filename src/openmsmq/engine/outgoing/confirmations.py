@@ -16,7 +16,7 @@ from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing.parked import parked_rows
 from openmsmq.engine.outgoing.sequence_numbers import is_finished
-from openmsmq.engine.outgoing.sequences import OutgoingSequence, forget_sequence
+from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence, forget_sequence
 from openmsmq.engine.outgoing.transport import AddressKind, kind_of
 from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
@@ -75,8 +75,12 @@ class Confirmations:
         return True
 
     def all_acknowledged(self, queue: ManagedQueue, sequence: OutgoingSequence) -> None:
-        """All messages of a sequence are in their queue, whatever is known here."""
+        """All messages of a sequence of the past are in their queue, whatever is known here.
+
+        New messages begin another one, which may not be known yet while they are being committed.
+        """
         first, end = queue.sequences.range_of(sequence)
+        end = min(end, (LOOKUP_BASE | self._core.numbers.arrival_loaded) + 1)
         self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
 
     def _leave(self, queue: ManagedQueue, first: bytes, end: bytes) -> None:

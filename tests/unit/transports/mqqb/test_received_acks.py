@@ -183,6 +183,23 @@ def test_after_a_restore_all_has_arrived_of_a_sequence_that_a_later_one_has_over
     assert len(again.out.sequences.all) == 1
 
 
+def test_a_message_that_is_sent_meanwhile_has_not_arrived(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins a sequence of its own, while the others leave, some with each commit."""
+    monkeypatch.setattr(confirmations, "STEP", 1)
+    send(station, "1", "2")
+    again = restored(station)
+    world = again.world
+    transaction = world.transactions.begin()
+    new = letter("3", number=3, transactional=True)
+    world.done(world.enqueuer.send(again.out, [new], transaction, world.caller))
+    sent = world.transactions.commit(transaction, caller=world.caller)
+    again.order(7, 1)
+    world.done(sent)
+    assert left(again) == ["3"]
+
+
 def test_only_the_receiver_itself_can_say_so(station: Station) -> None:
     """No identifier proves it that is hard to guess."""
     send(station, "1", "2")
