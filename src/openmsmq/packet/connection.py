@@ -78,6 +78,9 @@ class SessionAck:
         return self.base.pack() + self.internal.pack() + self.header.pack()
 
 
+SESSION_ACK_START: Final = SessionAck(SessionHeader()).encode()[:_START]
+"What a SessionAck begins with, if nothing is unusual about it; its SessionHeader follows."
+
 InternalPacket = EstablishConnection | ConnectionParameters | SessionAck
 
 _KINDS: Final[dict[int, tuple[type[InternalPacket], type[Fixed]]]] = {

@@ -6,6 +6,7 @@ holds the two together.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from struct import Struct
 from struct import error as StructError
 from typing import Final
@@ -74,11 +75,23 @@ def marked(data: bytes, marks: int) -> bytes:
     return b"".join((data[:offset], flags.to_bytes(4, "little"), data[offset + 4 :]))
 
 
-def numbered(data: bytes, ordinal: int, time_stamp: int, number: int, previous: int) -> bytes:
-    """A message with its place in a sequence in its TransactionHeader ([MS-MQMQ] 2.2.20.5)."""
-    offset = after_names(data, u32(data, FLAGS)[0])
-    place = _place(ordinal, time_stamp, number, previous)
-    return b"".join((data[: offset + 4], place, data[offset + 20 :]))
+def numbered(
+    packets: Iterable[bytes],
+    ordinal: int,
+    time_stamp: int,
+    numbers: Iterable[int],
+    previous: Iterable[int],
+) -> list[bytes]:
+    """Messages with their places in a sequence in TransactionHeaders ([MS-MQMQ] 2.2.20.5)."""
+    found: list[bytes] = []
+    names, end = b"-", 0
+    for data, number, before in zip(packets, numbers, previous, strict=True):
+        if not data.startswith(names, FLAGS):  # else they end where those of the last did
+            end = after_names(data, u32(data, FLAGS)[0])
+            names = data[FLAGS:end]
+        place = _place(ordinal, time_stamp, number, before)
+        found.append(b"".join((data[: end + 4], place, data[end + 20 :])))
+    return found
 
 
 def after_names(data: bytes, flags: int) -> int:

@@ -215,7 +215,7 @@ class Station:
         """All that is in a queue was sent once, and is to be sent again."""
         sequence = queue.sequences.all[-1]
         sequence.peers = (PARTNER,)
-        queue.sequences.follow(sequence, U32_MAX)
+        queue.sequences.follow(sequence, [U32_MAX])
         queue.sequences.start_over()
         self.core.submit(
             lambda batch: sequence.write(batch.writer), lambda: None, lambda error: None

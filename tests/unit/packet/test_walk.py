@@ -261,7 +261,7 @@ def test_other_messages_have_a_mode_only(shape: str) -> None:
 def test_a_place_in_a_sequence_and_marks_are_written_into_a_packet() -> None:
     place = TransactionHeader(0, TxSequenceID(1, 2), 1, 0)
     packet = user_message(transaction=place).encode()
-    found = decode_packet(marked(numbered(packet, 7, 8, 9, 6), 0x10))
+    found = decode_packet(marked(numbered([packet], 7, 8, [9], [6])[0], 0x10))
     assert isinstance(found, UserMessage)
     assert found.transaction == replace(
         place,
@@ -270,6 +270,24 @@ def test_a_place_in_a_sequence_and_marks_are_written_into_a_packet() -> None:
         tx_sequence_number=9,
         previous_tx_sequence_number=6,
     )
+
+
+def test_messages_of_a_sequence_get_their_places_together() -> None:
+    """Whether their names are as long as those before or not."""
+    place = TransactionHeader(0, TxSequenceID(1, 2), 1, 0)
+    packets = [
+        user_message(transaction=place, destination=direct(name)).encode()
+        for name in ("OS:a", "OS:a", "OS:somewhere", "OS:a", "OS:b")
+    ]
+    found = numbered(packets, 7, 8, [1, 2, 5, 6, 9], [0, 1, 2, 5, 6])
+    for packet, data, number, before in zip(
+        packets, found, [1, 2, 5, 6, 9], [0, 1, 2, 5, 6], strict=True
+    ):
+        other, same = decode_packet(packet), decode_packet(data)
+        assert isinstance(other, UserMessage)
+        assert isinstance(same, UserMessage)
+        expected = TransactionHeader(0, TxSequenceID(7, 8), number, before)
+        assert same == replace(other, transaction=expected)
 
 
 def test_a_transactional_packet_with_a_number_may_travel() -> None:

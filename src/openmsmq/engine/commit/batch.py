@@ -7,7 +7,7 @@ the others are applied again to another batch; if the store fails, all of them d
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby, repeat
 from math import inf
 from operator import itemgetter
@@ -93,6 +93,7 @@ class Batch(PacketRows):
         "_sequences",
         "_statistics",
         "after",
+        "grown",
         "inserted",
         "next_due",
         "next_expiry",
@@ -102,6 +103,7 @@ class Batch(PacketRows):
         "now",
         "runs",
         "total",
+        "write_queue_number",
     )
 
     def __init__(
@@ -141,7 +143,8 @@ class Batch(PacketRows):
         "Those that it changes."
         self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
         self._counts = counts = QueueCounts(writer, numbers)
-        self._count, self.total = counts.change, counts.total
+        self._count, self.total, self.grown = counts.change, counts.total, counts.grown
+        self.write_queue_number = counts.write_queue_number
 
     # Messages
 
@@ -365,18 +368,25 @@ class Batch(PacketRows):
         self._index_rows.append((index_key(queue.number, lookup), plain))
         return plain
 
-    def take_out_many(self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]) -> None:
-        """Take messages out of their queue that no other reader has: identifiers and records."""
+    def take_out_many(
+        self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]
+    ) -> Sequence[tuple[int, bytes]]:
+        """Take messages out of their queue, none of which is delayed: identifiers and records.
+
+        The answer is those that were not taken out before.
+        """
         keys = [index_key(queue.number, lookup) for lookup, _ in gone]
+        if not self._removed.isdisjoint(keys):
+            gone = [item for key, item in zip(keys, gone, strict=True) if key not in self._removed]
+            keys = [key for key in keys if key not in self._removed]
         self._removed.update(keys)
         self._index_deletes += keys
-        total = 0
-        for lookup, raw in gone:
-            _, size, expires = place_and_expiry(raw)
-            total += size
-            if expires != NEVER:
-                self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
-        self._count(queue, -len(gone), -total)
+        places = [(lookup, *place_and_expiry(raw)) for lookup, raw in gone]
+        self._expiry_deletes += [
+            expiry_key(at, queue.number, lookup) for lookup, _, _, at in places if at != NEVER
+        ]
+        self._count(queue, -len(gone), -sum([size for _, _, size, _ in places]))
+        return gone
 
     def record(self, queue: ManagedQueue, lookup: int) -> bytes | None:
         """The row of a message as this commit leaves it so far; None if it has none."""
@@ -468,10 +478,6 @@ class Batch(PacketRows):
         self._properties[queue] = properties
         self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
 
-    def write_queue_number(self) -> None:
-        """No number is given again, so that what was sent to one queue never ends in another."""
-        self._counts.write_queue_number()
-
     def size_of(self, queue: ManagedQueue) -> int:
         """The bytes in a queue, with what this commit has put in and taken out."""
         return queue.total_size + self._counts.growth(queue)
@@ -515,10 +521,6 @@ class Batch(PacketRows):
         if self._index_rows:
             self.writer.put_many(Table.INDEX, self._index_rows)
             self._index_rows = []
-
-    def grown(self) -> Iterator[tuple[ManagedQueue, int]]:
-        """The queues that it changes, and by how many bytes; those that are deleted not."""
-        return self._counts.grown()
 
     def apply(self) -> None:
         """It is on disk: let queues, history and statistics show it ([MS-MQDMPR] 3.1.7.2.2)."""

@@ -75,6 +75,11 @@ class PacketRows:
         else:
             self._packet_deletes += packet_keys(number, size)
 
+    def drop_packets(self, raws: Sequence[bytes]) -> None:
+        """Remove the packets of messages with these records, none of which is in a run."""
+        for number, size in map(packet_place, raws):
+            self.drop_packet(number, size)
+
     def packet(self, raw: bytes) -> bytes:
         """The packet of a message, given its record; it may be one of this commit."""
         self._write_packets()

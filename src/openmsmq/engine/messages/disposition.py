@@ -26,6 +26,7 @@ from openmsmq.engine.storage.layout import (
     Owed,
     Record,
     Total,
+    any_flags,
     flags_of,
     lookup_id,
     packet_place,
@@ -180,7 +181,7 @@ class Dispositions:
         """
         gone, packets = batch.resolve(queue, gone, packets)
         wanted = OWED[reason] | _FINAL_ACK
-        owed = [lookup for lookup, raw in split_members(gone)[1] if flags_of(raw) & wanted]
+        owed = any_flags([raw for _, raw in split_members(gone)[1]]) & wanted
         if not owed and not self._is_journaled(queue, reason):
             self._note(batch, queue, gone, reason, by, packets)
             batch.remove_many(queue, gone)
@@ -234,6 +235,9 @@ class Dispositions:
         wanted = OWED[reason] | _FINAL_ACK
         starts = self._note(batch, queue, gone, reason, by, packets, words)
         kept: dict[ManagedQueue, list[Kept]] = {}
+        if journal is None and not any_flags([raw for _, raw in gone]) & wanted:
+            batch.drop_packets([raw for _, raw in gone])
+            return
         for place, (lookup, raw) in enumerate(gone):
             flags = flags_of(raw)
             target = journal

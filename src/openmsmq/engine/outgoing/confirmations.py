@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
+from openmsmq.engine.messages.disposition import Gone
 from openmsmq.engine.outgoing.parked import parked_rows
 from openmsmq.engine.outgoing.sequence_numbers import is_finished
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence, forget_sequence
@@ -26,6 +27,7 @@ from openmsmq.engine.storage.layout import (
     Owed,
     Record,
     Total,
+    any_flags,
     flags_of,
     index_key,
     place_and_expiry,
@@ -90,13 +92,10 @@ class Confirmations:
         keys: list[bytes] = []
 
         def apply(batch: Batch) -> None:
-            gone: list[tuple[int, bytes]] = []
-            keys.clear()
-            for key, raw in islice(batch.writer.scan(Table.INDEX, first, end), STEP):
-                keys.append(key)
-                lookup = int.from_bytes(key[4:], "big")
-                if self._is_under_way(queue, lookup, raw) and batch.take_out(queue, lookup, raw):
-                    gone.append((lookup, raw))
+            rows = list(islice(batch.writer.scan(Table.INDEX, first, end), STEP))
+            keys[:] = [key for key, _ in rows]
+            found = [(int.from_bytes(key[4:], "big"), raw) for key, raw in rows]
+            gone = batch.take_out_many(queue, self._under_way(queue, found))
             lookups[:] = [lookup for lookup, _ in gone]
             if len(gone) > 1 and (sequence := queue.sequences.of(gone[-1][0])) is not None:
                 last, before = sequence.number(gone[-1][0]), sequence.number(gone[-2][0])
@@ -105,7 +104,7 @@ class Confirmations:
 
         def committed() -> None:
             # What was taken back meanwhile to be purged is forgotten by the purge.
-            held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
+            held = queue.holds.held_singly(lookups, IN_TRANSIT)
             core.removal.forget(queue, held)
             if len(keys) >= STEP:
                 self._leave(queue, keys[-1] + b"\0", end)
@@ -114,24 +113,31 @@ class Confirmations:
 
         core.submit(apply, committed, lambda error: queue.sequences.look_again())
 
-    def _is_under_way(self, queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
-        """Whether a message may have been sent; one that expired before was passed over."""
-        if not flags_of(raw) & _TRANSACTIONAL:
-            return False
-        holder = queue.holds.holder_of(lookup)
-        if holder is None:
-            _, _, expires = place_and_expiry(raw)
-            return bool(expires >= self._core.expiry.overdue)
-        return holder is IN_TRANSIT
+    def _under_way(
+        self, queue: ManagedQueue, found: list[tuple[int, bytes]]
+    ) -> list[tuple[int, bytes]]:
+        """The messages that may have been sent; one that expired before was passed over."""
+        sent = set(queue.holds.held_singly([lookup for lookup, _ in found], IN_TRANSIT))
+        if len(sent) < len(found):
+            holder_of, overdue = queue.holds.holder_of, self._core.expiry.overdue
+            sent.update(
+                lookup
+                for lookup, raw in found
+                if holder_of(lookup) is None and place_and_expiry(raw)[2] >= overdue
+            )
+        return [item for item in found if item[0] in sent and flags_of(item[1]) & _TRANSACTIONAL]
 
-    def _reached(self, batch: Batch, queue: ManagedQueue, gone: list[tuple[int, bytes]]) -> None:
+    def _reached(self, batch: Batch, queue: ManagedQueue, gone: Gone) -> None:
         """Messages are where they should be; some wait to hear that they were consumed."""
         waits = _WAITS_HTTP if kind_of(queue.name) is AddressKind.HTTP else _WAITS
-        done = [item for item in gone if not flags_of(item[1]) & waits]
+        waiting: Gone = ()
+        done = gone
+        if any_flags([raw for _, raw in gone]) & waits:
+            waiting = [item for item in gone if flags_of(item[1]) & waits]
+            done = [item for item in gone if not flags_of(item[1]) & waits]
         if done:
             reason = MessageClass.ACK_REACH_QUEUE
             self._core.dispositions.finalize(batch, queue, done, reason, "")
-        waiting = [item for item in gone if flags_of(item[1]) & waits]
         if not waiting:
             return
         target = journal_of(queue)

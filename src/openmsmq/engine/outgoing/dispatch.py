@@ -6,7 +6,8 @@ queues until it is known that they have reached the next hop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -26,7 +27,7 @@ from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, flags_of, index_key
+from openmsmq.engine.storage.layout import Owed, any_flags, flags_of, index_key
 from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import ComputerDoesNotSupportEncryption, MQError, UnsupportedOperation
@@ -109,17 +110,19 @@ class Dispatcher:
         hold(queue, entries, IN_TRANSIT, from_start=True)
         in_transit = self._in_transit.setdefault(queue, set())
         in_transit.update(entry.lookup for entry in entries)
-        if any(flags_of(entry.record) & _SPECIAL for entry in entries):
+        flags = any_flags([entry.record for entry in entries])
+        if flags & _SPECIAL:
             entries = [entry._replace(packet=split_stored(entry.packet)[0]) for entry in entries]
             entries = self._encrypted(queue, entries)
             if not entries:
                 return self.take(queue, count, size_max, peer)  # what follows them
-        if rank < PRIORITY_MAX or peer is None:
+        if rank < PRIORITY_MAX or not flags & _TRANSACTIONAL or peer is None:
             return entries
-        return [
-            self._numbered(queue, entry, peer) if flags_of(entry.record) & _TRANSACTIONAL else entry
-            for entry in entries
-        ]
+        found_entries: list[Entry] = []
+        for is_transactional, alike in groupby(entries, key=_is_transactional):
+            some = list(alike)
+            found_entries += self._numbered(queue, some, peer) if is_transactional else some
+        return found_entries
 
     def _encrypted(self, queue: ManagedQueue, entries: list[Entry]) -> list[Entry]:
         """Messages as they leave; those that cannot be encrypted fail ([MS-MQQB] 3.1.7.1.5.1).
@@ -153,6 +156,8 @@ class Dispatcher:
             return []
         core = self._core
         found = first_sendable(core.snapshot, queue, count, core.expiry.overdue)
+        if len(queue.sequences.all) <= 1:
+            return found
         for place, (lookup, raw, _) in enumerate(found):
             if flags_of(raw) & _TRANSACTIONAL and self._must_wait(queue, lookup):
                 return found[:place]
@@ -171,16 +176,27 @@ class Dispatcher:
         rows = self._core.snapshot.scan(Table.INDEX, *keys)
         return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
 
-    def _numbered(self, queue: ManagedQueue, entry: Entry, peer: UUID) -> Entry:
-        """A transactional message with its place in the sequence ([MS-MQQB] 3.1.7.1.3)."""
-        sequence = queue.sequences.of(entry.lookup)
-        assert sequence is not None, "a transactional message on its way has a sequence"
-        number = sequence.number(entry.lookup)
-        previous = queue.sequences.follow(sequence, number)
-        if number > sequence.sent or (peer != NO_GUID and peer not in sequence.peers):
-            self._note_sent(queue, sequence, number, peer)
-        packet = numbered(entry.packet, sequence.ordinal, sequence.time_stamp, number, previous)
-        return entry._replace(packet=packet)
+    def _numbered(
+        self, queue: ManagedQueue, entries: Sequence[Entry], peer: UUID
+    ) -> Iterator[Entry]:
+        """Transactional messages with their places in sequences ([MS-MQQB] 3.1.7.1.3)."""
+        while entries:
+            sequence = queue.sequences.of(entries[0].lookup)
+            assert sequence is not None, "a transactional message on its way has a sequence"
+            end = queue.sequences.range_of(sequence)[1]
+            own = [entry for entry in entries if entry.lookup < end]
+            entries = entries[len(own) :]
+            numbers = [sequence.number(entry.lookup) for entry in own]
+            previous = queue.sequences.follow(sequence, numbers)
+            last = numbers[-1]
+            if last > sequence.sent or (peer != NO_GUID and peer not in sequence.peers):
+                self._note_sent(queue, sequence, last, peer)
+            packets = [entry.packet for entry in own]
+            identifier = sequence.ordinal, sequence.time_stamp
+            for entry, packet in zip(
+                own, numbered(packets, *identifier, numbers, previous), strict=True
+            ):
+                yield Entry(entry.lookup, entry.record, packet, entry.express)
 
     def _note_sent(
         self, queue: ManagedQueue, sequence: OutgoingSequence, number: int, peer: UUID
@@ -288,12 +304,11 @@ class Dispatcher:
     ) -> Future[None]:
         pending: Future[None] = Future()
         in_transit = self._in_transit.get(queue, set())
-        gone = []
-        for entry in entries:
-            if entry.lookup in in_transit:  # else it is known, or was taken back
-                in_transit.discard(entry.lookup)
-                gone.append(entry)
-        queue.holds.hold([entry.lookup for entry in gone], REMOVING)
+        # What is not in transit is known, or was taken back.
+        gone = [entry for entry in entries if entry.lookup in in_transit]
+        lookups = [entry.lookup for entry in gone]
+        in_transit.difference_update(lookups)
+        queue.holds.hold(lookups, REMOVING)
         remove = self._core.removal.remove
         remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail, by)
         return pending
@@ -331,7 +346,7 @@ class Dispatcher:
     def in_transit(self, queue: ManagedQueue) -> int:
         """How many messages of a queue were sent and are not acknowledged in full."""
         lookups = self._in_transit.get(queue, set())
-        lookups.intersection_update(queue.holds)
+        queue.holds.keep_held(lookups)
         return len(lookups)
 
     def transactional_in_transit(self, queue: ManagedQueue) -> list[int]:
@@ -374,6 +389,11 @@ class Dispatcher:
         if transport is not None:
             transport.withdrawn(queue)
         self.take_back(queue)
+
+
+def _is_transactional(entry: Entry) -> bool:
+    """Whether a message is of a transaction."""
+    return bool(flags_of(entry.record) & _TRANSACTIONAL)
 
 
 def dispatch_priority(queue: ManagedQueue, lookup: int) -> int:

@@ -8,6 +8,7 @@ leave gaps, which PreviousTxSequenceNumber closes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final
@@ -147,19 +148,25 @@ class Sequences:
         """It could not be ended; no message is put into it any more."""
         self.all = sorted([*self.all, sequence], key=lambda item: item.first)
 
-    def follow(self, sequence: OutgoingSequence, number: int) -> int:
-        """PreviousTxSequenceNumber of the message that is sent now (AMB-27).
+    def follow(self, sequence: OutgoingSequence, numbers: Sequence[int]) -> list[int]:
+        """PreviousTxSequenceNumber of messages that are sent now, in rising order (AMB-27).
 
         It is that of the message sent before it, or of the last one acknowledged: so gaps close
         that messages leave which expire. One that was acknowledged itself, and is sent again since
         it could not be removed, does not follow those behind it: a receiver that was restored
         from a backup would miss what never was before it.
         """
-        known = (last for of, last in (self._acked, self._sent) if of == sequence.id)
-        previous = max((last for last in known if last < number), default=0)
-        self._sent = sequence.id, number
+        acked, sent = (
+            number if of == sequence.id else 0 for of, number in (self._acked, self._sent)
+        )
+        first = numbers[0]
+        found = [max(last if last < first else 0 for last in (acked, sent)), *numbers[:-1]]
+        if acked >= first:
+            pairs = zip(numbers, found, strict=True)
+            found = [max(before, acked) if acked < number else before for number, before in pairs]
+        self._sent = sequence.id, numbers[-1]
         self._highest = max(self._highest, self._sent)
-        return previous
+        return found
 
     def limit(self, sequence: OutgoingSequence) -> int:
         """The highest number that can be acknowledged: what was not sent cannot have arrived."""

@@ -74,6 +74,20 @@ class Holds:
             return None if span is None else span.holder
         return holder
 
+    def held_singly(self, lookups: Iterable[int], holder: Holder) -> list[int]:
+        """Which messages are held by something that takes no messages of runs together."""
+        assert not holder.holds_slices, "some may be in spans"
+        holders = self._holders
+        return [lookup for lookup in lookups if holders.get(lookup) is holder]
+
+    def keep_held(self, lookups: set[int]) -> None:
+        """Leave those out that are free."""
+        spanned = (
+            [lookup for lookup in lookups if self._spans.at(lookup)] if self._spans.count else ()
+        )
+        lookups.intersection_update(self._holders)
+        lookups.update(spanned)
+
     @property
     def is_held(self) -> Callable[[int], bool]:
         """Tells whether a message is held; bound once by scans, which ask for every message."""

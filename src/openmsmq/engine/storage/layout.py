@@ -7,7 +7,7 @@ does. The packet lies apart, in chunks, and never moves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import Final, NamedTuple
@@ -57,6 +57,7 @@ _EXPIRES: Final = 16
 local_facts: Final = Struct("<12xI4xII4xH").unpack_from
 "When it arrived, how often it was aborted and moved, its class, without the rest of the record."
 _flags_of: Final = Struct("<34xH").unpack_from
+_FLAGS: Final = slice(34, 36)
 
 PROPERTIES_ROW: Final = 0
 COUNTERS_ROW: Final = 1
@@ -233,6 +234,14 @@ def flags_of(record: bytes) -> int:
     """What is owed for the message with this record."""
     flags: int = _flags_of(record)[0]
     return flags
+
+
+def any_flags(records: Iterable[bytes]) -> int:
+    """What is owed for at least one of the messages with these records."""
+    found = 0
+    for flags in {record[_FLAGS] for record in records}:
+        found |= int.from_bytes(flags, "little")
+    return found
 
 
 def queue_key(number: int, row: int = PROPERTIES_ROW) -> bytes:

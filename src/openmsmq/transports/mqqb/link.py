@@ -6,6 +6,8 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby, repeat
+from operator import attrgetter, itemgetter
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -14,7 +16,7 @@ from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, flags_of
+from openmsmq.engine.storage.layout import Owed, any_flags, flags_of
 from openmsmq.errors import Malformed
 from openmsmq.net.wire import Wire
 from openmsmq.packet.group import PacketGroup
@@ -49,6 +51,7 @@ from openmsmq.transports.peers.addresses import address_text
 from openmsmq.transports.peers.peer import Peer
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_is_express: Final = attrgetter("express")
 _UNSAFE: Final = frozenset(
     {
         MessageClass.NACK_BAD_SIGNATURE,
@@ -247,6 +250,7 @@ class Link:
         """Do what the session's events ask for: what is done about some may bring others."""
         self._is_acting = True
         while events := self.session.take_events():
+            self._acknowledged([event for event in events if isinstance(event, Acknowledged)])
             self._handle(events)
         self._is_acting = False
         self._flush()
@@ -271,8 +275,6 @@ class Link:
                         self._take(packets, last)
                         packets = []
                     self._take_group(group, number)
-                case Acknowledged(tokens):
-                    self._acknowledged(tokens)
                 case Opened(peer):
                     self._host.opened(self, peer)
                 case Closed():
@@ -381,22 +383,23 @@ class Link:
         self._acks.append(packet)
         self.pump()
 
-    def _acknowledged(self, tokens: list[object]) -> None:
-        """Messages have reached the peer; transactional ones stay until they are in order."""
-        if not self._has_progressed:
+    def _acknowledged(self, events: list[Acknowledged]) -> None:
+        """Messages have reached the peer; transactional ones stay until they are in order.
+
+        Those of several acknowledgements leave together.
+        """
+        tokens = [token for event in events for token in event.tokens]
+        if tokens and not self._has_progressed:
             self._has_progressed = True
             self._host.progressed(self)
-        by_queue: dict[ManagedQueue, list[Entry]] = {}
-        for token in tokens:
-            if token is None:
-                continue  # an acknowledgement, which nothing waits for
-            assert isinstance(token, tuple), "tokens are made by `pump`"
-            queue, entry = token
-            self._in_flight -= len(entry.packet)
-            if not flags_of(entry.record) & _TRANSACTIONAL:
-                by_queue.setdefault(queue, []).append(entry)
-        for queue, entries in by_queue.items():
-            self._host.dispatcher.delivered(queue, entries, self.origin.certified)
+        sent = [token for token in tokens if isinstance(token, tuple)]  # for acks nothing waits
+        for queue, own in groupby(sent, key=itemgetter(0)):
+            entries: list[Entry] = [entry for _, entry in own]
+            self._in_flight -= sum([len(entry.packet) for entry in entries])
+            if any_flags([entry.record for entry in entries]) & _TRANSACTIONAL:
+                entries = [item for item in entries if not flags_of(item.record) & _TRANSACTIONAL]
+            if entries:
+                self._host.dispatcher.delivered(queue, entries, self.origin.certified)
 
     # Sending
 
@@ -440,17 +443,16 @@ class Link:
         return min(found)[2] if found else None
 
     def _send(self, queue: ManagedQueue, entries: list[Entry]) -> None:
-        self._in_flight += sum(len(entry.packet) for entry in entries)
         now = self._host.now()
-        self.session.send(
-            [Outgoing(entry.packet, (queue, entry), not entry.express) for entry in entries], now
-        )
-        if any(flags_of(entry.record) & _TRANSACTIONAL for entry in entries):
+        for is_express, group in groupby(entries, key=_is_express):
+            alike = list(group)
+            packets = [entry.packet for entry in alike]
+            self._in_flight += sum(map(len, packets))
+            tokens = list(zip(repeat(queue), alike, strict=False))
+            self.session.send_alike(packets, tokens, now, recoverable=not is_express)
+            self._host.reports.report(packets, self.address)
+        if any_flags([entry.record for entry in entries]) & _TRANSACTIONAL:
             self._host.sent_transactional(queue, self.session.peer)
-        reports = self._host.reports
-        for entry in entries:
-            if reports.wants(entry.packet):
-                reports.send(entry.packet, self.address)
 
     def release(self, queue: ManagedQueue) -> None:
         """Messages of a queue do not travel here any longer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from openmsmq.packet.headers.session import SessionHeader
@@ -95,14 +96,19 @@ class Outbound:
         window, agreed = self._windows
         return self._narrowed + RECOVERY_SECONDS if window < agreed else None
 
-    def add(self, token: Token, *, recoverable: bool) -> None:
-        """Count a message that is sent now ([MS-MQQB] 3.1.7.1.3)."""
-        self.sent = self.sent + 1 & MASK
+    def add(self, tokens: Sequence[Token], *, recoverable: bool) -> None:
+        """Count messages that are sent now ([MS-MQQB] 3.1.7.1.3)."""
+        count = len(tokens)
+        last = self.recoverable_sent if recoverable else self.sent
+        self.sent = self.sent + count & MASK
+        numbers: Iterable[int] = range(last + 1, last + count + 1)
+        if last + count > MASK:
+            numbers = [number & MASK for number in numbers]
         if recoverable:
-            self.recoverable_sent = self.recoverable_sent + 1 & MASK
-            self._recoverable.append((self.recoverable_sent, token))
+            self.recoverable_sent = last + count & MASK
+            self._recoverable.extend(zip(numbers, tokens, strict=True))
         else:
-            self._express.append((self.sent, token))
+            self._express.extend(zip(numbers, tokens, strict=True))
 
     def acknowledge(self, header: SessionHeader) -> list[Token]:
         """Take an acknowledgement; the messages it completes ([MS-MQQB] 3.1.5.5.1 to .3).
@@ -114,7 +120,7 @@ class Outbound:
         if distance(self.acked, number) <= distance(self.acked, self.sent):
             self.acked = number
             express = self._express
-            while express and is_at_most(express[0][0], number):
+            while express and number - express[0][0] & MASK < HALF:
                 done.append(express.popleft()[1])
         flags = header.recoverable_msg_ack_flags
         if flags and self._recoverable:
@@ -123,12 +129,16 @@ class Outbound:
 
     def _confirm(self, base: int, flags: int, done: list[Token]) -> None:
         """All up to the base, and those whose bits are set; no flags mean nothing (AMB-32)."""
-        first = self._recoverable[0][0]
+        waiting = self._recoverable
+        first, count = waiting[0][0], flags.bit_length()
+        is_usual = base == first and flags + 1 == 1 << count and count <= len(waiting)
+        if is_usual and waiting[count - 1][0] == base + count - 1 & MASK:  # without a gap
+            done += [waiting.popleft()[1] for _ in range(count)]
+            return
         up_to = distance(first, base)
         if up_to > distance(first, self.recoverable_sent):
             up_to = -1  # the base is not under way; what its bits are about may be
         left: deque[tuple[int, Token]] = deque()
-        waiting = self._recoverable
         while waiting:
             number, token = waiting[0]
             bit = distance(base, number)
@@ -145,8 +155,3 @@ class Outbound:
 def distance(start: int, end: int) -> int:
     """How far it is from one number up to another, around the corner if need be."""
     return (end - start) & MASK
-
-
-def is_at_most(number: int, limit: int) -> bool:
-    """Whether a number comes before a limit or is it; both lie near each other."""
-    return (limit - number) & MASK < HALF

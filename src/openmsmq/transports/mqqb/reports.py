@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from openmsmq.engine.commit.batch import NewMessage
@@ -22,9 +23,12 @@ class Reports:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def wants(self, packet: bytes) -> bool:
-        """Whether a report about a message is to be sent, as far as one can see at a glance."""
-        return bool(packet[3] & _TRACED) and self._core.settings.reports
+    def report(self, packets: Sequence[bytes], next_hop: str) -> None:
+        """Report that messages were sent to `next_hop`, as far as they are traced."""
+        if self._core.settings.reports:
+            for packet in packets:
+                if packet[3] & _TRACED:
+                    self.send(packet, next_hop)
 
     def send(self, packet: bytes, next_hop: str = "") -> None:
         """Report that a message came, or was sent to `next_hop`; without a queue, nothing."""

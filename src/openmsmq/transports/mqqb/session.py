@@ -8,7 +8,9 @@ events. A message that arrived is acknowledged only after the caller has said th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +18,7 @@ from openmsmq import limits
 from openmsmq.errors.peer import Malformed
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.connection import (
+    SESSION_ACK_START,
     ConnectionParameters,
     EstablishConnection,
     InternalPacket,
@@ -43,7 +46,7 @@ from openmsmq.transports.mqqb.events import (
     SessionEnd,
 )
 from openmsmq.transports.mqqb.inbound import HEADER_AT, Inbound
-from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound
+from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound, Token
 from openmsmq.transports.mqqb.states import MOVES, PacketKind, SessionAction, SessionState
 from openmsmq.transports.mqqb.timers import SessionTimers, recoverable_ack_ms
 
@@ -53,6 +56,8 @@ _RESERVED: Final = 0x0010
 _UNUSUAL: Final = UserFlags.TH | 0x40
 "Flags of messages whose delivery mode may be none: a TransactionHeader, or DM above 1."
 _MS: Final = 1000
+_is_recoverable: Final = itemgetter(2)
+"Of an `Outgoing`."
 _KINDS: Final = {
     EstablishConnection: PacketKind.ESTABLISH_CONNECTION,
     ConnectionParameters: PacketKind.CONNECTION_PARAMETERS,
@@ -181,12 +186,24 @@ class Session:
 
     def send(self, messages: Iterable[Outgoing], now: float) -> None:
         """Send messages, not more than there is room for ([MS-MQQB] 3.1.7.1)."""
-        for packet, token, recoverable in messages:
-            self.outbound.add(token, recoverable=recoverable)
-            if self._takes_ack_along(packet, now):
-                self._out.append(_with_header(packet, self._take_header()))
-            else:
-                self._out.append(packet)
+        for recoverable, alike in groupby(messages, key=_is_recoverable):
+            packets, tokens, _ = zip(*alike, strict=True)
+            self.send_alike(packets, tokens, now, recoverable=recoverable)
+
+    def send_alike(
+        self, packets: Sequence[bytes], tokens: Sequence[Token], now: float, *, recoverable: bool
+    ) -> None:
+        """The same for messages all of which are recoverable, or none is."""
+        sent = 0
+        if self._has_ack_to_take(now):
+            flagged = [bool(u16(packet, 2)[0]) for packet in packets]
+            if True in flagged:
+                sent = flagged.index(True) + 1
+                self.outbound.add(tokens[:sent], recoverable=recoverable)
+                carrier = _with_header(packets[sent - 1], self._take_header())
+                self._out += [*packets[: sent - 1], carrier]
+        self.outbound.add(tokens[sent:], recoverable=recoverable)
+        self._out += packets[sent:]
         self._is_active = True
         if self._give_up_at is None and self.outbound.is_waiting:
             self._give_up_at = now + self._patience
@@ -355,6 +372,9 @@ class Session:
         if not flags & BaseFlags.IN:
             self._on_message(packet, flags, now)
             return
+        if self.state is SessionState.OPEN and packet.startswith(SESSION_ACK_START):
+            self._on_header(SessionHeader.unpack(packet[len(SESSION_ACK_START) :]), now)
+            return  # what `MOVES` says, by the shortest way
         internal: InternalPacket = decode_packet(packet)  # type: ignore[assignment] # IN is set
         kind = _KINDS[type(internal)]
         match MOVES[self.state][kind].action, internal:
@@ -439,12 +459,12 @@ class Session:
         else:
             self._give_up_at = now + self._patience if self.outbound.is_waiting else None
 
-    def _takes_ack_along(self, packet: bytes, now: float) -> bool:
-        """Whether a message takes an acknowledgement along ([MS-MQQB] 3.1.7.11).
+    def _has_ack_to_take(self, now: float) -> bool:
+        """Whether the next message takes an acknowledgement along ([MS-MQQB] 3.1.7.11).
 
         An OrderAck or FinalAck has no flags in its BaseHeader, and must not (AMB-54).
         """
-        if self._ack_at is None or not u16(packet, 2)[0]:
+        if self._ack_at is None:
             return False
         return now - self._ack_started > HEADER_AT * (self._ack_at - self._ack_started)
 

@@ -93,11 +93,11 @@ def test_what_is_sent_again_names_the_last_that_was_acknowledged() -> None:
     sequences = Sequences()
     sequence = OutgoingSequence(NOW, 1, 9, 1)
     sequences.begin(sequence)
-    assert [sequences.follow(sequence, number) for number in (1, 2, 5)] == [0, 1, 2]
+    assert sequences.follow(sequence, [1, 2, 5]) == [0, 1, 2]
     sequences.acknowledged(sequence, 2)
     sequences.acknowledged(sequence, 1)
     sequences.start_over()
-    assert [sequences.follow(sequence, number) for number in (5, 6)] == [2, 5]
+    assert sequences.follow(sequence, [5, 6]) == [2, 5]
 
 
 def test_no_message_names_itself_or_a_later_one_as_the_one_before_it() -> None:
@@ -105,10 +105,12 @@ def test_no_message_names_itself_or_a_later_one_as_the_one_before_it() -> None:
     sequences = Sequences()
     sequence = OutgoingSequence(NOW, 1, 9, 1)
     sequences.begin(sequence)
-    assert [sequences.follow(sequence, number) for number in (1, 3, 5)] == [0, 1, 3]
+    assert sequences.follow(sequence, [1, 3, 5]) == [0, 1, 3]
     sequences.acknowledged(sequence, 5)
     sequences.start_over()
-    assert [sequences.follow(sequence, number) for number in (3, 5, 9)] == [0, 3, 5]
+    assert sequences.follow(sequence, [3, 5, 9]) == [0, 3, 5]
+    sequences.start_over()
+    assert sequences.follow(sequence, [3, 9, 10]) == [0, 5, 9]
 
 
 def test_a_new_sequence_knows_nothing_of_the_one_before() -> None:
@@ -116,13 +118,13 @@ def test_a_new_sequence_knows_nothing_of_the_one_before() -> None:
     sequences = Sequences()
     old, new = OutgoingSequence(NOW, 1, 9, 1), OutgoingSequence(NOW, 2, 9, 50)
     sequences.begin(old)
-    sequences.follow(old, 8)
+    sequences.follow(old, [8])
     sequences.acknowledged(old, 9)
     sequences.begin(new)
-    assert sequences.follow(new, 1) == 0
+    assert sequences.follow(new, [1]) == [0]
     sequences.acknowledged(new, 1)
     sequences.start_over()
-    assert sequences.follow(new, 2) == 1
+    assert sequences.follow(new, [2]) == [1]
 
 
 def test_each_message_belongs_to_the_sequence_it_came_in() -> None:
@@ -228,7 +230,7 @@ def test_in_this_run_only_what_was_sent_can_be_acknowledged() -> None:
     sequence = OutgoingSequence(NOW, 1, 9, 1)
     sequences.begin(sequence)
     assert sequences.limit(sequence) == 0
-    sequences.follow(sequence, 3)
+    sequences.follow(sequence, [3])
     sequences.start_over()
     assert sequences.limit(sequence) == 3
 
@@ -237,7 +239,7 @@ def test_a_sequence_of_an_earlier_run_was_sent_as_far_as_the_disk_says() -> None
     sequence = OutgoingSequence(NOW, 1, 9, 1, sent=2 * SENT_STEP)
     sequences = Sequences([sequence])
     assert sequences.limit(sequence) == 2 * SENT_STEP
-    sequences.follow(sequence, 2 * SENT_STEP + 1)
+    sequences.follow(sequence, [2 * SENT_STEP + 1])
     assert sequences.limit(sequence) == 2 * SENT_STEP + 1
 
 

@@ -80,7 +80,7 @@ def test_an_acknowledgement_tells_what_was_sent_and_the_window() -> None:
     """MQQB-110, MQQB-111, MQQB-112."""
     outbound = Outbound(64)
     for recoverable in (False, True, True):
-        outbound.add(None, recoverable=recoverable)
+        outbound.add([None], recoverable=recoverable)
     assert inbound().header(outbound) == SessionHeader(0, 0, 0, 3, 2, 64)
     assert inbound().header(outbound, window=1) == SessionHeader(0, 0, 0, 3, 2, 1)
 

@@ -51,11 +51,12 @@ def desk() -> Desk:
 
 def test_reports_are_wanted_if_the_message_is_traced_and_the_manager_reports(desk: Desk) -> None:
     """MQQB-306."""
-    packet = traced(desk.queue.properties.id)
-    assert desk.sender.wants(packet)
-    assert not desk.sender.wants(user_message().encode())
+    packets = [traced(desk.queue.properties.id), user_message().encode()]
+    desk.sender.report(packets, "b")
+    assert len(desk.reports()) == 1
     desk.manager.done(desk.manager.local.configure(reports=False))
-    assert not desk.sender.wants(packet)
+    desk.sender.report(packets, "b")
+    assert len(desk.reports()) == 1
 
 
 def test_a_report_is_in_its_queue_at_once(desk: Desk) -> None:
