@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from uuid import UUID
 
 import pytest
@@ -156,6 +157,30 @@ def test_a_flood_of_fragments_is_cut_at_the_bound_of_a_request() -> None:
         assert pair.server.pending <= REQUEST_STUB_MAX
     assert server.refusals["request too large"] == 1
     assert pair.server.pending == 0
+
+
+@pytest.mark.parametrize("alloc_hint", [0, 1, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_an_alloc_hint_that_lies_costs_nothing_and_changes_nothing(alloc_hint: int) -> None:
+    """Only bytes that have come take memory, in one fragment or in two."""
+    server, _ = make_server()
+    pair = Pair(server)
+    pair.run()
+    stub = data(3000)
+    tracemalloc.start()
+    for call_id, flags, piece in (
+        (9, PduFlags.FIRST_FRAG | PduFlags.LAST_FRAG, stub),
+        (10, PduFlags.FIRST_FRAG, stub[:1000]),
+        (10, PduFlags.LAST_FRAG, stub[1000:]),
+    ):
+        body = encode_call(alloc_hint, 0, ECHO) + piece
+        header = encode_header(PduType.REQUEST, flags, call_id, 16 + len(body), 0)
+        pair.server.receive_data(header + body, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+    answers = pair.server_wire.pdus()
+    assert [one.kind for one in answers] == [PduType.RESPONSE] * 2
+    assert all(stub in one.data for one in answers)
 
 
 def test_binds_without_an_end_leave_nothing_behind() -> None:
