@@ -34,6 +34,9 @@ class FakeTransport:
     def withdrawn(self, queue: ManagedQueue) -> None:
         self.reported.append(("withdrawn", queue))
 
+    def offline(self) -> None:
+        """There are no sessions."""
+
     def retry(self, queue: ManagedQueue) -> None:
         self.reported.append(("retry", queue))
 

@@ -374,10 +374,15 @@ class Dispatcher:
         self._core.transports.ready(queue)
 
     def take_offline(self) -> None:
-        """Take Offline ([MS-MQDMPR] 3.1.4.12): send nothing, accept nothing from elsewhere."""
+        """Take Offline ([MS-MQDMPR] 3.1.4.12): send nothing, accept nothing from elsewhere.
+
+        Sessions that are open end, too ([MS-MQSO] 5.1.1.1).
+        """
         self._core.transports.is_online = False
         for queue in list(self._in_transit):
             self._withdraw(queue)
+        for transport in self._core.transports:
+            transport.offline()
 
     def bring_online(self) -> None:
         """Bring Online ([MS-MQDMPR] 3.1.4.13)."""

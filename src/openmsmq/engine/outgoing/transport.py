@@ -83,6 +83,10 @@ class Transport(Protocol):
         """Make the next attempt to send now."""
         ...
 
+    def offline(self) -> None:
+        """The manager was taken offline: nothing comes from others, either."""
+        ...
+
     def route(self, queue: ManagedQueue) -> RouteStatus:
         """How the way to the destination of a queue stands."""
         ...

@@ -193,6 +193,11 @@ class BinaryTransport:
             link.drop(queue)
         self._hops.forget(queue)
 
+    def offline(self) -> None:
+        """End all sessions: what comes on them would be taken ([MS-MQSO] 5.1.1.1)."""
+        for link in list(self._links):
+            link.close(SessionEnd.STOPPED)
+
     def retry(self, queue: ManagedQueue) -> None:
         """Make the next attempt to send now."""
         peer = self.peer_of(queue)

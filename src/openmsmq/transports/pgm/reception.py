@@ -150,7 +150,10 @@ class MulticastReception:
         source: IPv4Address,
         group: IPv4Address,
     ) -> None:
-        """A packet that was sent to a group."""
+        """A packet that was sent to a group; none counts while the manager is offline."""
+        if not self._manager.transports.is_online:
+            self.counts["offline"] += 1
+            return
         receiver = self._receivers.get((group, packet.port))
         if receiver is None:
             self.counts["other port"] += 1

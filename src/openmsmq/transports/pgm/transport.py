@@ -168,6 +168,9 @@ class PgmTransport:
             self._close(route)
             self._set_timer()
 
+    def offline(self) -> None:
+        """There are no sessions: the reception looks with each message."""
+
     def retry(self, queue: ManagedQueue) -> None:
         """Send what can be sent now."""
         self.ready(queue)

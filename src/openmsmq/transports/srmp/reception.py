@@ -82,8 +82,12 @@ class SrmpReception:
     def take(self, post: SrmpPost, source: PostSource, done: Callable[[SrmpOutcome], None]) -> None:
         """Take a message; `done` gets the outcome when what must not be lost is on disk.
 
-        ([MC-MQSRM] 3.1.5.1.6.2, 3.1.5.1.12)
+        ([MC-MQSRM] 3.1.5.1.6.2, 3.1.5.1.12) While the manager is offline, nothing is taken
+        ([MS-MQSO] 5.1.1.1).
         """
+        if not self._manager.transports.is_online:
+            done(SrmpOutcome.BUSY)
+            return
         if post.kind in _RECEIPTS and post.receipt is not None:
             self._receipts.take(post.receipt, post.final, done)
             return
@@ -124,6 +128,8 @@ class SrmpReception:
     def _plain_sender(self, posted: WaitingPost) -> UUID | None:
         """Who claims to have sent a recoverable message for a queue here; None for all others."""
         post = posted.post
+        if not self._manager.transports.is_online:
+            return None
         if post.kind is None or post.position is not None or post.receipt is not None:
             return None
         view = PacketView(post.packet)

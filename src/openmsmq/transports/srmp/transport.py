@@ -147,6 +147,9 @@ class SrmpTransport:
             route.delivery.pause()
             self._cancel(route)
 
+    def offline(self) -> None:
+        """There are no sessions: the reception looks with each message."""
+
     def retry(self, queue: ManagedQueue) -> None:
         """Make the next attempt to send now."""
         route = self._routes.get(queue)

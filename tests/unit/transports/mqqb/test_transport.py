@@ -528,6 +528,20 @@ def test_a_manager_that_was_taken_offline_lets_no_one_in() -> None:
     assert peer.data == b""
 
 
+def test_a_session_that_is_open_brings_nothing_once_its_manager_is_offline() -> None:
+    """SYS-043: it ends; what its peer sends meanwhile comes when the manager is back."""
+    net, a, b = pair()
+    connected(net, a)
+    b.enter(b.local.dispatcher.take_offline)
+    a.send(a.out(TO_B), *messages("second"))
+    net.wait(60)
+    assert not b.transport.links
+    assert b.texts("q") == ["first"]
+    b.enter(b.local.dispatcher.bring_online)
+    net.wait(600)
+    assert b.texts("q") == ["first", "second"]
+
+
 def test_bytes_are_counted() -> None:
     net, a, b = pair()
     connected(net, a)

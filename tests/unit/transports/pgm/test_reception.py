@@ -77,6 +77,19 @@ def test_a_queue_that_refuses_stops_no_other() -> None:
     assert host.reception.counts["stored"] == 1
 
 
+def test_a_manager_that_is_offline_takes_nothing_from_a_group() -> None:
+    """SYS-043."""
+    segment = Segment()
+    sender, host = GroupHost(segment), GroupHost(segment)
+    queue = host.listen("a")
+    host.enter(host.local.dispatcher.take_offline)
+    sender.publish(Message(b"x", label="tick"))
+    segment.wait(1.0)
+    assert not host.labels(queue)
+    assert host.reception.counts["offline"]
+    assert not host.reception.counts["stored"]
+
+
 def test_explain_says_from_where_a_message_came() -> None:
     """PGM-123."""
     segment = Segment()

@@ -108,6 +108,20 @@ def test_a_message_is_in_its_queue_when_it_is_answered(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [HERE, durable()])
+def test_a_manager_that_is_offline_takes_nothing_over_http(data: bytes) -> None:
+    """SYS-043: the sender is to try again."""
+
+    async def test(place: Place) -> None:
+        place.driver.call(place.local.dispatcher.take_offline)
+        assert await place.take(data) is SrmpOutcome.BUSY
+        assert messages(place) == 0
+        place.driver.call(place.local.dispatcher.bring_online)
+        assert await place.take(data) is SrmpOutcome.STORED
+
+    at_place(test)
+
+
+@pytest.mark.parametrize("data", [HERE, durable()])
 def test_a_message_that_comes_again_is_not_put_there_twice(data: bytes) -> None:
     """SRMP-187, SRMP-188: for the one who posted it first; others cannot suppress it."""
 
