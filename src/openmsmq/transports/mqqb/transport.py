@@ -85,7 +85,8 @@ class BinaryTransport:
         self._addresses = Addresses(peers)
         self._hops = Hops(local, self._addresses, self.now, self.ready)
         self._peers: dict[PeerKey, Peer[Link]] = {}
-        self._links: set[Link] = set()
+        self.links: set[Link] = set()
+        "All connections."
         self._unsent = UnsentQueues(local, lambda queue: self._carrier(queue) is not None)
         self._sweep_timer: Timer | None = None
         self._resend_timers = ResendTimers(self.dispatcher, network, self.now)
@@ -109,11 +110,6 @@ class BinaryTransport:
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
         return self._clock.elapsed()
-
-    @property
-    def links(self) -> set[Link]:
-        """All connections."""
-        return self._links
 
     @property
     def peers(self) -> Mapping[PeerKey, Peer[Link]]:
@@ -195,7 +191,7 @@ class BinaryTransport:
 
     def offline(self) -> None:
         """End all sessions: what comes on them would be taken ([MS-MQSO] 5.1.1.1)."""
-        for link in list(self._links):
+        for link in list(self.links):
             link.close(SessionEnd.STOPPED)
 
     def retry(self, queue: ManagedQueue) -> None:
@@ -301,7 +297,7 @@ class BinaryTransport:
             link = Link(self, wire, is_initiator=True, peer=wanted)
             peer.link, link.dialled = link, peer
             link.place = host, port
-            self._links.add(link)
+            self.links.add(link)
             if self._is_stopped:
                 link.close(SessionEnd.STOPPED)
             return link
@@ -361,7 +357,7 @@ class BinaryTransport:
     @property
     def is_full(self) -> bool:
         """There are as many connections as there may be."""
-        return len(self._links) >= self._sessions_max
+        return len(self.links) >= self._sessions_max
 
     @property
     def is_away(self) -> bool:
@@ -376,7 +372,7 @@ class BinaryTransport:
     def accept(self, wire: Wire) -> Link:
         """A peer has connected ([MS-MQQB] 3.1.5.10)."""
         link = Link(self, wire, is_initiator=False, refuses=self.is_full)
-        self._links.add(link)
+        self.links.add(link)
         if self.is_away:
             link.close(SessionEnd.STOPPED)
         return link
@@ -428,7 +424,7 @@ class BinaryTransport:
 
     def ended(self, link: Link) -> None:
         """A connection is over: what was sent on it and is not acknowledged goes again."""
-        self._links.discard(link)
+        self.links.discard(link)
         self.session_table.remove(link)
         end = link.end or Closed(SessionEnd.LOST)
         self.ended_by[end.reason.value] += 1
@@ -521,8 +517,7 @@ class BinaryTransport:
             if timer is not None:
                 timer.cancel()
         self._resend_timers.stop_all()
-        for link in list(self._links):
-            link.close(SessionEnd.STOPPED)
+        self.offline()
 
     @property
     def _wall(self) -> int:
