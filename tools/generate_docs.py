@@ -8,7 +8,8 @@
     docs/rest.md            the REST API (see generate_rest.py)
     docs/protocol/mqmq.md   every structure: section, module, test
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
-                            likewise dmpr.md, mqrr.md, srmp.md, system.md, security.md, mqbr.md
+                            likewise dmpr.md, mqrr.md, srmp.md, system.md, security.md, mqbr.md,
+                            directory.md
 
 and the JSON schemas of TOML files, in src/openmsmq/assets (see generate_schemas.py).
 
@@ -50,6 +51,7 @@ CHECKLISTS = {
     "system": "The whole system",
     "security": "Message security",
     "mqbr": "Routing",
+    "directory": "The directory",
 }
 SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR", "S": "MC-MQSRM"} | {
     "SO": "MS-MQSO",
@@ -63,6 +65,7 @@ SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR", "S": 
     "AC": "MC-MQAC",
     "RR": "MS-MQRR",
     "DS": "MS-MQDS",
+    "SSM": "MS-MQDSSM",
     "DTYP": "MS-DTYP",
 }
 SECTION = re.compile(rf"\b({'|'.join(SPECS)}) (\d[\d.]*\d|\d)")

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from openmsmq.directory import rights
+from openmsmq.directory.rights import (
+    MANAGER_EXTENDED,
+    QUEUE_EXTENDED,
+    SITE_EXTENDED,
+    from_directory,
+    manager_descriptor,
+    object_ace,
+    queue_descriptor,
+    to_directory,
+)
+from openmsmq.security.access import ManagerRights, NetworkRights, QueueRights
+from openmsmq.security.descriptor import Ace, AceType, Acl, SecurityDescriptor
+from openmsmq.security.sid import AUTHENTICATED_USERS, EVERYONE, Sid
+
+MACHINE = Sid(5, (21, 1, 2, 3, 1104))
+
+
+def allowed(mask: int, sid: Sid = EVERYONE) -> SecurityDescriptor:
+    return SecurityDescriptor(dacl=Acl((Ace(AceType.ALLOWED, mask, sid),)))
+
+
+def masks(descriptor: SecurityDescriptor) -> dict[Sid | None, int]:
+    assert descriptor.dacl is not None
+    found: dict[Sid | None, int] = {}
+    for ace in descriptor.dacl.aces:
+        found[ace.sid] = found.get(ace.sid, 0) | ace.mask
+    return found
+
+
+def test_the_nine_extended_rights() -> None:
+    """MQDS-159"""
+    rows = {**QUEUE_EXTENDED, **MANAGER_EXTENDED, **SITE_EXTENDED}
+    assert {str(guid)[:8]: int(mask) for guid, mask in rows.items()} == {
+        "06bd3200": 0x3,
+        "06bd3201": 0x2,
+        "06bd3202": 0x4,
+        "06bd3203": 0xA,
+        "4b6e08c0": 0x3,
+        "4b6e08c1": 0x2,
+        "4b6e08c2": 0xC0,
+        "4b6e08c3": 0x80,
+        "b4e60130": int(NetworkRights.OPEN_CONNECTOR),
+    }
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        QueueRights.RECEIVE_MESSAGE,
+        QueueRights.PEEK_MESSAGE,
+        QueueRights.WRITE_MESSAGE,
+        QueueRights.RECEIVE_JOURNAL_MESSAGE,
+        QueueRights.GET_QUEUE_PROPERTIES,
+        QueueRights.SET_QUEUE_PROPERTIES,
+        QueueRights.DELETE_QUEUE | QueueRights.CHANGE_QUEUE_PERMISSIONS,
+        QueueRights.GENERIC_ALL,
+        QueueRights.GENERIC_WRITE,
+    ],
+)
+def test_rights_of_queues_come_back(mask: QueueRights) -> None:
+    """MQDS-159"""
+    written = SecurityDescriptor.decode(to_directory(allowed(mask)).encode())
+    assert masks(from_directory(written)) == {EVERYONE: mask}
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        ManagerRights.RECEIVE_DEADLETTER_MESSAGE,
+        ManagerRights.PEEK_JOURNAL_QUEUE_MESSAGE,
+        ManagerRights.CREATE_QUEUE,
+        ManagerRights.GENERIC_ALL,
+    ],
+)
+def test_rights_of_managers_come_back(mask: ManagerRights) -> None:
+    """MQDS-159"""
+    written = to_directory(allowed(mask), MANAGER_EXTENDED)
+    assert masks(from_directory(written, MANAGER_EXTENDED)) == {EVERYONE: mask}
+
+
+def test_no_mask_of_queues_is_written() -> None:
+    """MQDS-154: to get properties of a queue is to read properties, not to write them."""
+    written = to_directory(allowed(QueueRights.GET_QUEUE_PROPERTIES))
+    assert masks(written)[EVERYONE] & rights.WRITE_PROPERTY == 0
+    assert masks(written)[EVERYONE] & rights.READ_PROPERTY
+    written = to_directory(allowed(QueueRights.WRITE_MESSAGE))
+    assert masks(written) == {None: rights.CONTROL_ACCESS}  # one object entry, nothing else
+
+
+def test_denials_stay_denials() -> None:
+    denied = SecurityDescriptor(
+        dacl=Acl((Ace(AceType.DENIED, int(QueueRights.WRITE_MESSAGE), EVERYONE),))
+    )
+    back = from_directory(to_directory(denied))
+    assert back.dacl is not None
+    assert [ace.type for ace in back.dacl.aces] == [AceType.DENIED]
+
+
+def test_control_access_without_a_right_grants_all_of_them() -> None:
+    """MQDS-160"""
+    found = from_directory(allowed(rights.CONTROL_ACCESS))
+    everything = (
+        QueueRights.RECEIVE_MESSAGE
+        | QueueRights.WRITE_MESSAGE
+        | QueueRights.RECEIVE_JOURNAL_MESSAGE
+    )
+    assert masks(found) == {EVERYONE: everything}
+
+
+def test_entries_about_other_things_stay() -> None:
+    """MQDS-161"""
+    other = object_ace(EVERYONE, rights.WRITE_PROPERTY, UUID(int=7))
+    old = object_ace(EVERYONE, rights.CONTROL_ACCESS, next(iter(QUEUE_EXTENDED)))
+    kept = SecurityDescriptor(dacl=Acl((other, old), 4))
+    written = to_directory(allowed(QueueRights.WRITE_MESSAGE), kept=kept)
+    assert written.dacl is not None
+    assert other in written.dacl.aces
+    assert old not in written.dacl.aces
+    assert from_directory(kept).dacl == Acl(
+        (Ace(AceType.ALLOWED, int(QueueRights.RECEIVE_MESSAGE), EVERYONE),)
+    )
+
+
+def test_the_descriptor_of_a_manager() -> None:
+    """MQDS-154, MQDS-166"""
+    found = masks(manager_descriptor(MACHINE))
+    assert found == {MACHINE: rights.ALL, AUTHENTICATED_USERS: 0x20094}
+    foreign = from_directory(manager_descriptor(MACHINE, foreign=True), MANAGER_EXTENDED)
+    assert masks(foreign)[EVERYONE] == ManagerRights.CREATE_QUEUE
+
+
+def test_the_descriptor_of_a_queue() -> None:
+    """MQDS-167: all may look and send, the computer may do everything."""
+    made = queue_descriptor(MACHINE)
+    assert masks(made)[MACHINE] == rights.ALL
+    back = masks(from_directory(made))
+    look = QueueRights.GET_QUEUE_PROPERTIES | QueueRights.GET_QUEUE_PERMISSIONS
+    assert back[EVERYONE] == look | QueueRights.WRITE_MESSAGE
+    given = queue_descriptor(MACHINE, allowed(QueueRights.PEEK_MESSAGE, AUTHENTICATED_USERS))
+    assert masks(from_directory(given))[AUTHENTICATED_USERS] == QueueRights.PEEK_MESSAGE
