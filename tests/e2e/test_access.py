@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import pytest
 
@@ -19,9 +20,12 @@ from openmsmq.security.access import QueueRights as Q
 from openmsmq.security.principals import parse_principal
 from openmsmq.types.access import Access
 from tests.e2e.managers import ManagerProcess, free_port, running, until
+from tests.e2e.rest import Answer, RestProgram
 
 QUEUE: Final = "orders"
 JOURNAL: Final = r".\private$\orders\Journal$"
+PLACE: Final = f"/managers/far/queues/{QUEUE}"
+OF_JOURNAL: Final = f"/managers/far/queues/{quote(JOURNAL, safe='')}"
 ATOMS: Final = [right for right in Q if right.bit_count() == 1]
 "The rights to a queue, one by one."
 MANAGER_ATOMS: Final = [right for right in M if right.bit_count() == 1]
@@ -76,7 +80,7 @@ class Service:
         config = folder / "far.toml"
         rpc = "[rpc]\nallow_anonymous = true\nallow_unauthenticated = true\n"
         config.write_text(f'[app]\nloopback = "anonymous"\n{rpc}')
-        ports = ("--rpc-port", "0", "--srmp-port", "0", "--app-port", "0")
+        ports = ("--rpc-port", "0", "--srmp-port", "0", "--app-port", "0", "--console-port", "0")
         options = [*ports, "--config", str(config)]
         self.far = ManagerProcess(folder, "far", port=(port := free_port()), options=options)
         peers = {"far": ("127.0.0.1", port)}
@@ -154,6 +158,41 @@ def test_programs(service: Service, name: str, role: str) -> None:
                 allowed |= operation.needed & ~CARE == 0
             allowed &= operation.role != "admin" or role == "admin"
             assert is_done(operation.act, manager) is allowed, (name, who, hex(mask))
+
+
+REST: Final[dict[str, Callable[[RestProgram], Answer]]] = {
+    "send": lambda p: p.ask(("POST", f"{PLACE}/messages", {"text": "x"})),
+    "peek": lambda p: p.ask(("GET", f"{PLACE}/messages?limit=1", None)),
+    "purge": lambda p: p.run({"manager": "far", "queue": QUEUE, "act": "purge"}),
+    "peek journal": lambda p: p.ask(("GET", f"{OF_JOURNAL}/messages?limit=1", None)),
+    "receive journal": lambda p: p.run({"manager": "far", "queue": JOURNAL, "act": "purge"}),
+    "set": lambda p: p.ask(("PATCH", PLACE, {"label": "x"}), If_Match="*"),
+    "delete": lambda p: p.ask(("DELETE", f"{PLACE}?messages=1", None)),
+}
+"What REST can do with a queue; to change or delete it, it looks at it first."
+ALSO: Final = {
+    "purge": Q.PEEK_MESSAGE,
+    "receive journal": Q.PEEK_MESSAGE,
+    "set": Q.GET_QUEUE_PROPERTIES,
+    "delete": Q.GET_QUEUE_PROPERTIES,
+    "send": Q.GET_QUEUE_PROPERTIES,
+}
+
+
+@pytest.mark.parametrize("role", ["read+send", "admin"])
+@pytest.mark.parametrize("name", REST)
+def test_rest(service: Service, name: str, role: str) -> None:
+    """MSEC-150, MSEC-152, MSEC-153, MSEC-158: REST asks as its user, whom the list counts for."""
+    operation = QUEUE_OPERATIONS[name]
+    needed = operation.needed | ALSO.get(name, Q(0))
+    who, secret = service.programs[role]
+    program = RestProgram(service.far, secret)
+    for mask in masks(ATOMS, needed):
+        service.restore(who, mask)
+        allowed = needed & ~mask == 0 and (operation.role != "admin" or role == "admin")
+        status, answer = REST[name](program)
+        assert status in (200, 201, 202, 204, 403), (status, answer)
+        assert (status != 403) is allowed, (name, who, hex(mask), answer)
 
 
 @pytest.mark.parametrize("user", ["anna", ""])

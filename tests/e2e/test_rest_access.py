@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import openmsmq
 from openmsmq import Message
 from openmsmq.access.tokens import Tokens
-from openmsmq.types.caller import RIGHTS
+from openmsmq.types.caller import RIGHTS, rights_of
 from tests.e2e.managers import ManagerProcess
+from tests.e2e.rest import Answer, Request, RestProgram
 
 HERE: Final = "/managers/shop01"
 ORDERS: Final = f"{HERE}/queues/orders"
-OUTGOING: Final = quote(r"DIRECT=OS:far\private$\q", safe="")
-Request = tuple[str, str, Any]
-Answer = tuple[int, dict[str, Any]]
+FAR: Final = r"DIRECT=OS:far\private$\q"
+OUTGOING: Final = quote(FAR, safe="")
+ROLES: Final = (*RIGHTS, "peek+send", "send+operate", "peek+operate", "read+send")
+SECRET: Final = "secret"
 
 
 class Shop:
@@ -31,29 +33,29 @@ class Shop:
     def __init__(self, process: ManagerProcess) -> None:
         self.process = process
         tokens = Tokens.load(process.folder / "data")
-        roles = [*RIGHTS, "peek+send", "send+operate"]
-        self.tokens = {role: tokens.create(role)[1] for role in roles}
-        host, port = process.ready["console"]
-        self.place = f"http://{host}:{port}/api/v1"
+        self.programs = {role: RestProgram(process, tokens.create(role)[1]) for role in ROLES}
+        self.manager = openmsmq.connect(process.app)
 
     def ask(self, role: str, request: Request, **headers: str) -> Answer:
         """What the service answers to the holder of a token."""
-        method, path, body = request
-        data = None if body is None else json.dumps(body).encode()
-        head = {"Authorization": f"Bearer {self.tokens[role]}", **headers}
-        if data is not None:
-            head["Content-Type"] = "application/json"
-        asked = urllib.request.Request(self.place + path, data=data, headers=head, method=method)
-        try:
-            with urllib.request.urlopen(asked, timeout=60) as answer:
-                status, text = answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            status, text = error.code, error.read()
-        try:
-            found = json.loads(text) if text else {}
-        except ValueError:
-            found = {"text": text.decode(errors="replace")}
-        return status, found if isinstance(found, dict) else {"list": found}
+        return self.programs[role].ask(request, **headers)
+
+    def fill(self) -> int:
+        """Let there be messages in the queues; one that can be taken."""
+        for name in ("orders", "copy", "gone"):
+            self.manager.create_queue(name, exist_ok=True)
+        queue = self.manager.open_queue("orders")
+        if queue.info().messages < 3:
+            queue.send_many([Message(f"{SECRET} {n}", label=f"order {n}") for n in range(3)])
+        letters = self.manager.open_queue(r".\DeadLetter$")
+        if not letters.info().messages:
+            late = Message(SECRET, time_to_be_received=0, dead_letter=True)
+            queue.send(late)
+            letters.peek(timeout=30)
+        outgoing = self.manager.open_queue(FAR)
+        if not outgoing.info().messages:
+            outgoing.send("waits")
+        return queue.peek(timeout=0).lookup_id
 
 
 @pytest.fixture(scope="module")
@@ -61,49 +63,179 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     folder: Path = tmp_path_factory.mktemp("rest")
     process = ManagerProcess(folder, "shop01", options=("--console-port", "0"))
     process.start()
-    with openmsmq.connect(process.app) as manager:
-        for name in ("orders", "copy", "gone"):
-            manager.create_queue(name)
-        fill(manager)
-        manager.open_queue(r"DIRECT=OS:far\private$\q").send("waits")
-    yield Shop(process)
+    made = Shop(process)
+    yield made
+    made.manager.close()
     process.stop()
 
 
-def fill(manager: openmsmq.Manager) -> int:
-    """Put messages into the queue; the first of them."""
-    queue = manager.open_queue("orders")
-    queue.send_many([Message(f"secret {n}", label=f"order {n}") for n in range(3)])
-    return queue.peek(timeout=0).lookup_id
+def plan(act: str, **more: Any) -> dict[str, Any]:
+    return {"manager": "shop01", "queue": "orders", "act": act, "target": "copy", **more}
 
 
-def test_to_watch_is_to_see_counts_and_no_bodies(shop: Shop) -> None:
-    with openmsmq.connect(shop.process.app) as manager:
-        first = fill(manager)
-        count = manager.open_queue("orders").info().messages
-    status, queue = shop.ask("watch", ("GET", ORDERS, None))
-    assert (status, queue.get("messages")) == (200, count), queue
-    for path in ("", f"/{first}", f"/{first}/body", f"/{first}/packet"):
-        status, problem = shop.ask("watch", ("GET", f"{ORDERS}/messages{path}", None))
-        assert (status, "'peek'" in problem["detail"]) == (403, True)
+Operation = Callable[[RestProgram, int], Answer]
 
 
-def test_to_peek_is_to_see_bodies_and_to_remove_nothing(shop: Shop) -> None:
-    with openmsmq.connect(shop.process.app) as manager:
-        first = fill(manager)
-        before = manager.open_queue("orders").info().messages
-        status, shown = shop.ask("peek", ("GET", f"{ORDERS}/messages/{first}", None))
-        assert (status, shown["body"]["text"][:6]) == (200, "secret")
-        for act in ("delete", "purge", "move", "return"):
-            plan = {"manager": "shop01", "queue": "orders", "act": act, "target": "copy"}
-            status, problem = shop.ask("peek", ("POST", "/plans", plan))
-            assert (status, "'read'" in problem["detail"]) == (403, True), (act, problem)
-        removal: Request = ("DELETE", f"{ORDERS}/messages/{first}", None)
-        for role, missing in (("watch", "read"), ("peek", "read"), ("operate", "read")):
-            status, problem = shop.ask(role, removal)
-            assert (status, f"'{missing}'" in problem["detail"]) == (403, True), (role, problem)
-        sending: Request = ("POST", f"{ORDERS}/messages", {"text": "x"})
-        for role in ("watch", "peek", "read", "operate"):
-            status, problem = shop.ask(role, sending)
-            assert (status, "'send'" in problem["detail"]) == (403, True), (role, problem)
-        assert manager.open_queue("orders").info().messages == before
+def get(path: str) -> Operation:
+    return lambda program, lookup: program.ask(("GET", path.replace("LOOKUP", str(lookup)), None))
+
+
+def post(path: str, body: Any) -> Operation:
+    return lambda program, lookup: program.ask(("POST", path, body))
+
+
+def run(act: str, **more: Any) -> Operation:
+    def operation(program: RestProgram, lookup: int) -> Answer:
+        ids = {"ids": [str(lookup)]} if more.get("ids") == "LOOKUP" else {}
+        return program.run(plan(act, **{**more, **ids}))
+
+    return operation
+
+
+def change(path: str, body: Any) -> Operation:
+    return lambda program, lookup: program.ask(("PATCH", path, body), If_Match="*")
+
+
+def remove(path: str) -> Operation:
+    def operation(program: RestProgram, lookup: int) -> Answer:
+        return program.ask(("DELETE", path.replace("LOOKUP", str(lookup)), None))
+
+    return operation
+
+
+OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
+    "manager": (("watch",), get(HERE)),
+    "findings": (("watch",), get(f"{HERE}/findings")),
+    "queues": (("watch",), get(f"{HERE}/queues?everything=true")),
+    "queue": (("watch",), get(ORDERS)),
+    "outgoing": (("watch",), get(f"{HERE}/outgoing")),
+    "settings": (("watch",), get(f"{HERE}/settings")),
+    "explain": (("watch",), get("/explain?id=6fa1c2b3-8e1d-4f0a-9c57-2b1d3e4f5a6b%5C7")),
+    "messages": (("peek",), get(f"{ORDERS}/messages")),
+    "message": (("peek",), get(f"{ORDERS}/messages/LOOKUP")),
+    "body": (("peek",), get(f"{ORDERS}/messages/LOOKUP/body")),
+    "packet": (("peek",), get(f"{ORDERS}/messages/LOOKUP/packet")),
+    "export": (("peek",), get(f"{ORDERS}/export")),
+    "dead letters": (("peek",), get(f"{HERE}/deadletters")),
+    "send": (("send",), post(f"{ORDERS}/messages", {"text": "x"})),
+    "transactions": (("send",), get(f"{HERE}/transactions")),
+    "delete": (("read",), remove(f"{ORDERS}/messages/LOOKUP")),
+    "plan to delete": (("read",), run("delete", ids="LOOKUP")),
+    "plan to purge": (("read",), run("purge")),
+    "move": (("operate", "read+send"), run("move", ids="LOOKUP")),
+    "move what matches": (("peek+operate", "read+send"), run("move", filter="label:*")),
+    "copy": (("operate", "peek+send"), run("copy", ids="LOOKUP")),
+    "return": (("peek+operate", "read+send"), run("return", ids="LOOKUP", target="")),
+    "pause": (("operate",), post(f"{HERE}/outgoing/{OUTGOING}/pause", {})),
+    "resume": (("operate",), post(f"{HERE}/outgoing/{OUTGOING}/resume", {})),
+    "create": (("admin",), post(f"{HERE}/queues", {"name": "made"})),
+    "change": (("admin",), change(ORDERS, {"label": "changed"})),
+    "delete queue": (("admin",), remove(f"{HERE}/queues/gone?messages=0")),
+    "peers": (("admin",), get(f"{HERE}/peers")),
+    "multicast": (("admin",), get(f"{HERE}/multicast")),
+    "audit": (("admin",), get(f"{HERE}/audit")),
+    "configure": (("admin",), change(f"{HERE}/settings", {"reports": True})),
+}
+"Each with the roles that are enough for it, and what asks for it."
+
+
+def is_enough(role: str, needed: tuple[str, ...]) -> bool:
+    return any(rights_of(one) <= rights_of(role) for one in needed)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_needs_its_role(shop: Shop, name: str) -> None:
+    """The same rights as over other protocols; a refusal names one that is missing."""
+    needed, operation = OPERATIONS[name]
+    for role, program in shop.programs.items():
+        lookup = shop.fill()
+        if "made" in names(shop):
+            shop.manager.delete_queue("made")
+        status, answer = operation(program, lookup)
+        if is_enough(role, needed):
+            assert status < 300, (role, answer)
+        else:
+            assert status == 403, (role, status, answer)
+            words = {"read", *(right for one in needed for right in rights_of(one))}
+            assert any(f"'{right}'" in answer["detail"] for right in words), (role, answer)
+
+
+def names(shop: Shop) -> set[str]:
+    return {info.name.rpartition("\\")[2] for info in shop.manager.queues()}
+
+
+def picture(shop: Shop) -> dict[str, Any]:
+    """All that a call could change."""
+    infos = shop.manager.queues(everything=True)
+    messages = {
+        info.name: info.messages for info in infos if info.kind in ("private", "system", "subqueue")
+    }
+    return {
+        "total": sum(messages.values()),
+        "places": messages,
+        "queues": {info.name: info.label for info in infos if info.kind == "private"},
+        "outgoing": {one.name: one.state for one in shop.manager.outgoing()},
+        "settings": shop.manager.settings(),
+    }
+
+
+def changes_beyond(role: str, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What changed that a role may not change."""
+    rights = rights_of(role)
+    may = {
+        "queues": "admin" in rights,
+        "settings": "admin" in rights,
+        "outgoing": "operate" in rights or "send" in rights,
+        "places": bool(rights & {"read", "send", "operate"}),
+        "total": bool(rights & {"read", "send", "operate"}),
+    }
+    if before["total"] > after["total"]:
+        may["total"] = "read" in rights or "operate" in rights  # one may be returned to elsewhere
+    elif before["total"] < after["total"]:
+        may["total"] = "send" in rights or "operate" in rights
+    return [name for name in before if before[name] != after[name] and not may[name]]
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(ROLES),
+        st.sampled_from(sorted(OPERATIONS)),
+        st.sampled_from(["orders", "copy", r".\DeadLetter$", r".\Refused$", FAR, "gone"]),
+        st.sampled_from(["", "copy", "orders", FAR]),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@pytest.mark.slow
+@given(steps)
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_sequence_of_calls_does_what_a_role_may_not(
+    shop: Shop, steps: list[tuple[str, str, str, str]]
+) -> None:
+    """Whatever is asked, in any order and of any queue: the state and the answers tell."""
+    made: list[tuple[str, str]] = []
+    for role, name, queue, target in steps:
+        lookup = shop.fill()
+        program, before = shop.programs[role], picture(shop)
+        _, operation = OPERATIONS[name]
+        status, answer = operation(program, lookup)
+        asked = {"manager": "shop01", "queue": queue, "act": "return", "target": target}
+        for act in ("move", "delete"):
+            found = program.ask(("POST", "/plans", {**asked, "act": act, "ids": [str(lookup)]}))
+            if found[0] == 201:
+                made.append((role, found[1]["id"]))
+        for owner, one in made[-3:]:  # plans of others cannot be seen, nor carried out
+            seen, _ = program.ask(("GET", f"/plans/{one}", None))
+            assert (seen == 200) is (owner == role)
+            if owner != role:
+                assert program.ask(("POST", f"/plans/{one}/run", {}))[0] == 404
+        after = picture(shop)
+        assert not changes_beyond(role, before, after), (role, name, status)
+        if "peek" not in rights_of(role):
+            assert SECRET not in json.dumps(answer), (role, name)
+        if "watch" not in rights_of(role):
+            assert "oldest_age" not in json.dumps(answer), (role, name)

@@ -45,7 +45,13 @@ NUMBERS: Final = (
 TEXTS: Final = ("label", "type", "poison", "multicast")
 PROPERTIES: Final = (*FLAGS, *NUMBERS, *TEXTS)
 "The properties that a program can set."
-ACCESS: Final = {"receive": Access.RECEIVE, "send": Access.SEND, "peek": Access.PEEK}
+ACCESS: Final = {
+    "receive": Access.RECEIVE,
+    "send": Access.SEND,
+    "peek": Access.PEEK,
+    "operate": Access.OPERATE,
+}
+_ALL: Final = ("receive", "send", "peek")
 SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 
 Handler = Callable[[AppSession, int, Arguments], None]
@@ -89,12 +95,12 @@ class Calls(SubscriptionCalls, TransactionCalls):
         given.only("name", "access", "share")
         name = given.text("name")
         asked = Access(0)
-        for word in given.texts("access", tuple(ACCESS)):
+        for word in given.texts("access", _ALL):
             if word not in ACCESS:
-                raise InvalidParameter(f"access {word[:20]!r} is not one of receive, send, peek")
+                raise InvalidParameter(f"access {word[:20]!r} is not one of {', '.join(ACCESS)}")
             asked |= ACCESS[word]
         if not asked:
-            raise InvalidParameter("access must name at least one of receive, send, peek")
+            raise InvalidParameter(f"access must name at least one of {', '.join(ACCESS)}")
         share = given.text("share", "none")
         if share not in SHARES:
             raise InvalidParameter(f"share {share[:20]!r} is not one of none, receive")
@@ -144,6 +150,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
 
     def _call_queues(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("everything", "limit", "after")
+        session.require_somewhere("watch")
         everything = given.flag("everything", default=False)
         limit = given.integer("limit", minimum=1) if given.has("limit") else None
         after = given.integer("after") if given.has("after") else BEFORE_ALL
@@ -156,22 +163,15 @@ class Calls(SubscriptionCalls, TransactionCalls):
             return queue_page(core, everything=everything, after=after, count=count)
 
         found, following = session.driver.call(look)
-        seen = [
-            _info(info)
-            for info in found
-            if is_allowed(caller, "watch", info.name) or is_allowed(caller, "send", info.name)
-        ]
+        seen = [_info(info) for info in found if is_allowed(caller, "watch", info.name)]
         session.reply(number, queues=seen, **({} if following is None else {"next": following}))
 
     def _call_outgoing(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
+        session.require_somewhere("watch")
         caller = session.caller
         found = session.driver.call(lambda: outgoing_infos(session.local))
-        seen = [
-            asdict(info)
-            for info in found
-            if is_allowed(caller, "watch", info.name) or is_allowed(caller, "send", info.name)
-        ]
+        seen = [asdict(info) for info in found if is_allowed(caller, "watch", info.name)]
         session.reply(number, queues=seen)
 
     def _call_peers(self, session: AppSession, number: int, given: Arguments) -> None:

@@ -303,7 +303,8 @@ class SessionContext:
     def open_queue(self, name: str, mode: Mode) -> OpenQueue:
         """Open a queue of this manager, or one elsewhere that is read through it."""
         local = self.local
-        if mode.access & ~Access.SEND and self.server.read_proxy is not None:
+        reads = mode.access & (Access.RECEIVE | Access.PEEK)
+        if reads and self.server.read_proxy is not None:
             proxy = self._proxy or self.server.read_proxy.session()
             if proxy.serves(name) and local.resolver.local(parse_name(name)) is None:
                 self._proxy = proxy

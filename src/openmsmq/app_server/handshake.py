@@ -20,6 +20,7 @@ from openmsmq.app_server.context import SessionContext
 CAPABILITIES: Final = (
     *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
     *("owners", RUNS, "reader-runs", "redirect", "peek-back", "reject", SEND_RUNS),
+    "operate",
 )
 _CLIENT_SHOWN: Final = 60
 

@@ -30,6 +30,7 @@ from openmsmq.cli.output import (
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
+from openmsmq.types.access import Access
 from openmsmq.types.outgoing import OutgoingInfo, TransferState
 
 HELD: Final = (str(TransferState.ON_HOLD), str(TransferState.LOCKED))
@@ -174,7 +175,7 @@ class _Chosen:
         """Do something with each of them, and say so."""
         with self._location.open() as manager:
             for info in self._of(manager):
-                with manager.open_queue(info.name) as queue:
+                with manager.open_queue(info.name, access=Access.OPERATE) as queue:
                     call(queue)
                     if as_json:
                         print_json(outgoing_json(_find(manager.outgoing(), info.name)))

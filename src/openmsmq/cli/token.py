@@ -43,7 +43,7 @@ def token() -> None:
     multiple=True,
     type=click.Choice(RIGHTS),
     help="watch: counts; peek: look at messages; read: receive and move them, too; send: send;"
-    " operate: pause, resume, retry; admin: everything. Can be given several times.",
+    " operate: move messages, pause, resume, retry; admin: everything. Can be given several times.",
 )
 @patterns_option
 @click.option("--label", default="", help="Who has it, for people.")

@@ -47,7 +47,12 @@ ANYWHERE: Final = DirectName.from_wire("OS:.\\private$\\x")
 PAGE: Final = 1000
 "Queues that are asked for at once."
 LOST: Final = "the connection was lost, and with it the transaction, which is aborted"
-_ACCESS: Final = {Access.RECEIVE: "receive", Access.SEND: "send", Access.PEEK: "peek"}
+_ACCESS: Final = {
+    Access.RECEIVE: "receive",
+    Access.SEND: "send",
+    Access.PEEK: "peek",
+    Access.OPERATE: "operate",
+}
 _FRAME: Final = 64
 "Bytes of a frame around its messages, and some more."
 _EACH: Final = 4
@@ -56,9 +61,13 @@ _ID_SIZE: Final = 2
 "Bytes before the id of a message."
 
 
-def opening(name: str, mode: Mode) -> dict[str, Any]:
-    """The arguments of `open_queue`."""
+def opening(welcome: Welcome, name: str, mode: Mode) -> dict[str, Any]:
+    """The arguments of `open_queue`, without an access that an older service does not know."""
     words = [word for access, word in _ACCESS.items() if mode.access & access]
+    if words == ["operate"]:
+        require(welcome, "operate")
+    elif "operate" in words and "operate" not in welcome.capabilities:
+        words.remove("operate")
     share = "receive" if mode.share is Share.DENY_RECEIVE else "none"
     return {"name": name, "access": words, "share": share}
 

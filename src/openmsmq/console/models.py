@@ -38,7 +38,7 @@ class ManagerView(Struct):
 
     name: str
     state: str
-    "ready, or away."
+    "ready, away, or denied: the login may not see its queues."
     id: str = ""
     error: str = ""
     queues: int = 0

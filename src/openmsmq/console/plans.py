@@ -32,11 +32,19 @@ from openmsmq.console.limits import (
 from openmsmq.console.links import ManagerLink
 from openmsmq.console.models import NewPlan, PlanTarget, PlanView
 from openmsmq.console.problems import RequestRefused
-from openmsmq.errors import MessageNotFound, MQError, ServiceNotAvailable
+from openmsmq.errors import (
+    AccessDenied,
+    MessageNotFound,
+    MQError,
+    QueueNotFound,
+    ServiceNotAvailable,
+)
 from openmsmq.types.access import Access
 from openmsmq.types.ids import SentId
 from openmsmq.types.received import ReceivedMessage
 
+REDIRECTS: Final = ("copy", "move", "return")
+"Acts that send messages again."
 SHOWN_IDS: Final = 100
 "New ids that a plan remembers."
 _PAUSE_S: Final = 0.5
@@ -145,10 +153,11 @@ class Plans:
         manager = await link.manager()
         if asked.act in ("copy", "move") and not asked.target:
             raise RequestRefused(400, "target: which queue are the messages to go to?")
-        needed = Access.PEEK if asked.act == "copy" else Access.RECEIVE
-        async with await manager.open_queue(asked.queue, access=needed | Access.PEEK) as queue:
-            queue._require(needed)  # before a count is shown
+        looks = asked.act == "return" or asked.ids is UNSET
+        async with await _open_source(manager, asked, looks=looks) as queue:
             steps = await _freeze(asked, queue)
+            if asked.act in REDIRECTS:
+                await _check_targets(manager, queue, steps)
         plan = Plan(secrets.token_hex(6), asked, who, token, steps, datetime.now(UTC))
         self._make_room(
             [one for one in self._plans.values() if one.token == token], LOGIN_PLANS_MAX
@@ -203,6 +212,35 @@ class Plans:
             plan.state, plan.error = INTERRUPTED, str(error)
         finally:
             self._audit(plan, plan.state)
+
+
+async def _open_source(manager: Manager, asked: NewPlan, *, looks: bool) -> Queue:
+    """The queue of a plan, open for its act, and to look at its messages.
+
+    To move messages takes the right to operate, or to receive them here and send them there.
+    """
+    also = Access.PEEK if looks else Access(0)
+    if asked.act in REDIRECTS:
+        queue = await manager.open_queue(asked.queue, access=Access.ALL | Access.OPERATE)
+        can_operate = Access.OPERATE in queue.access
+        await queue.close()
+        if can_operate:
+            return await manager.open_queue(asked.queue, access=Access.OPERATE | also)
+    needed = Access.PEEK if asked.act == "copy" else Access.RECEIVE
+    queue = await manager.open_queue(asked.queue, access=needed | also)
+    queue._require(needed)  # before a count is shown
+    return queue
+
+
+def _target_access(source: Queue) -> Access:
+    return Access.OPERATE if Access.OPERATE in source.access else Access.SEND
+
+
+async def _check_targets(manager: Manager, source: Queue, steps: list[PlanStep]) -> None:
+    """Refuse a plan for queues that its messages may not go to, before it is shown."""
+    for target in {step.target for step in steps if step.target}:
+        with suppress(QueueNotFound):  # it may be made before the plan is run
+            await (await manager.open_queue(target, access=_target_access(source))).close()
 
 
 async def _freeze(asked: NewPlan, queue: Queue) -> list[PlanStep]:
@@ -275,7 +313,7 @@ async def _run(plan: Plan, link: ManagerLink, count: int, seconds: float) -> Non
         batch = step.ids[: min(PLAN_BATCH, count, plan.asked.rate or PLAN_BATCH)]
         try:
             await _do(plan, await link.manager(), step, batch)
-        except CopyUncertain:
+        except (CopyUncertain, AccessDenied):
             raise
         except (ServiceNotAvailable, OSError) as error:
             plan.error = f"waiting for the manager: {error}"
@@ -295,8 +333,7 @@ async def _run(plan: Plan, link: ManagerLink, count: int, seconds: float) -> Non
 async def _do(plan: Plan, manager: Manager, step: PlanStep, batch: list[int]) -> None:
     """One batch: a commit, or a message at a time to delete; what is done is left no more."""
     asked = plan.asked
-    needed = Access.PEEK if asked.act == "copy" else Access.RECEIVE
-    async with await manager.open_queue(asked.queue, access=needed) as queue:
+    async with await _open_source(manager, asked, looks=False) as queue:
         if asked.act in ("delete", "purge"):
             for lookup in batch:
                 try:
@@ -306,7 +343,7 @@ async def _do(plan: Plan, manager: Manager, step: PlanStep, batch: list[int]) ->
                     plan.gone += 1
                 del step.ids[0]
             return
-        async with await manager.open_queue(step.target, access=Access.SEND) as target:
+        async with await manager.open_queue(step.target, access=_target_access(queue)) as target:
             ids = await _redirect(plan, step, batch, queue, target)
     del step.ids[: len(batch)]
     plan.done += len(ids)

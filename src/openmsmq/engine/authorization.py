@@ -66,6 +66,15 @@ _SYSTEM_ACCESS: Final[Mapping[int, Mapping[Access, ManagerRights]]] = {
 }
 
 
+_ROLES: Final[Mapping[Access, Right]] = {
+    Access.RECEIVE: "read",
+    Access.PEEK: "peek",
+    Access.SEND: "send",
+    Access.OPERATE: "operate",
+}
+"The rights of a token that each access needs."
+
+
 def is_allowed(caller: Caller, right: Right, *queues: str) -> bool:
     r"""Whether a caller has a right on all of these queues, `.\private$\orders`.
 
@@ -96,10 +105,13 @@ def authorize_access(caller: Caller, asked: Access, *queues: str) -> Access:
         allowed |= Access.PEEK
     if is_allowed(caller, "send", *queues):
         allowed |= Access.SEND
-    if not allowed or (asked != Access.ALL and asked & ~allowed):
-        rights: Mapping[Access, Right] = {Access.SEND: "send", Access.PEEK: "peek"}
-        authorize(caller, rights.get(asked, "read"), *queues)
-        authorize(caller, "send", *queues)
+    if is_allowed(caller, "operate", *queues):
+        allowed |= Access.OPERATE
+    is_for_all = Access.ALL in asked
+    if not asked & allowed or (not is_for_all and asked & ~allowed):
+        for access, right in _ROLES.items():
+            if access in asked:
+                authorize(caller, right, *queues)
     return asked & allowed
 
 
@@ -116,12 +128,13 @@ def permitted_access(caller: Caller, queue: ManagedQueue, manager: str) -> Acces
         permissions = queue.properties.permissions
         rights = _JOURNAL_ACCESS if queue.kind is QueueKind.JOURNAL else _QUEUE_ACCESS
     if not permissions or caller is INTERNAL or not rights:
-        return Access.ALL
+        return Access.ALL | Access.OPERATE
     sids, found = caller.grant.sids, Access(0)
     for access, right in rights.items():
         if is_granted(permissions, sids, int(right)):
             found |= access
-    return found
+    # To move messages is to receive them here or to send them there.
+    return found | Access.OPERATE if found & (Access.RECEIVE | Access.SEND) else found
 
 
 def may_control(caller: Caller, queue: ManagedQueue) -> bool:

@@ -13,6 +13,7 @@ from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.receive import Receiver, same
 from openmsmq.engine.messages.scan import NO_LIMIT, fetch, last_fitting
 from openmsmq.engine.messages.send import Sender
+from openmsmq.engine.queues.access import check_sharing, possible_access
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.info import path_name, queue_info
@@ -95,6 +96,20 @@ class QueueHandle(Holder):
             self._permitted = replace(self.mode, access=allowed)
             self._can_send = Access.SEND in allowed
         self._permitted.require(access, self.name)
+
+    def require_redirect(self, access: Access) -> None:
+        """Refuse to take messages out of the queue, or to put them in, that are sent again.
+
+        Who may operate needs no more than what permissions and the kind of the queue allow.
+        """
+        if Access.OPERATE not in self.mode.access:
+            self._require(access)
+            return
+        queue = self.queue
+        permitted = permitted_access(self.owner, queue, self._parts.core.settings.permissions)
+        Mode(permitted & possible_access(queue.kind)).require(access, self.name)
+        if access is not Access.SEND:
+            check_sharing(queue.modes, Mode(access))
 
     # Sending
 

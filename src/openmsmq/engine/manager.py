@@ -30,6 +30,7 @@ from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
+from openmsmq.engine.queues.access import possible_access
 from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.ownership import (
     OPEN_TO_ALL,
@@ -192,8 +193,8 @@ class QueueManager(Core):
         if not isinstance(parsed, PathName):
             parsed = expand_name(parsed, _no_directory)
             exclusive = mode.share is Share.DENY_RECEIVE
-            sends = bool(mode.access & Access.SEND) and not parsed.is_read_only
-            if sends or not mode.access & ~Access.SEND:
+            sends = bool(mode.access & (Access.SEND | Access.OPERATE)) and not parsed.is_read_only
+            if sends or mode.access == Access.SEND:
                 check_use(parsed, sends=True, exclusive=exclusive)
             else:
                 check_use(parsed, sends=False)
@@ -210,16 +211,12 @@ class QueueManager(Core):
         if isinstance(name, MultipleName):
             return self._open_several(name, mode, caller)
         local = self.resolver.local(name)
-        if local is None:
-            queue, possible = self._open_remote(name, mode), Access.SEND
-        else:
-            queue = self._open_local(local, mode)
-            sendable = queue.kind in (QueueKind.PRIVATE, QueueKind.PUBLIC)
-            possible = Access.ALL if sendable else Access.ALL & ~Access.SEND
+        queue = self._open_remote(name, mode) if local is None else self._open_local(local, mode)
+        possible = possible_access(queue.kind)
         if not mode.access & possible:
             raise UnsupportedFormatNameOperation(f"{name}: cannot send to a {queue.kind} queue")
         permitted = permitted_access(caller, queue, self.settings.permissions)
-        is_for_control = mode.access == Access.ALL and may_control(caller, queue)
+        is_for_control = Access.ALL in mode.access and may_control(caller, queue)
         if not mode.access & possible & permitted and not is_for_control:
             raise AccessDenied(
                 f"the permissions of {queue.name} do not allow to open it so; openmsmq queue"
@@ -233,6 +230,8 @@ class QueueManager(Core):
         self, name: MultipleName, mode: Mode, caller: Caller
     ) -> tuple[ManagedQueue, Mode]:
         """Every one of them, or none ([MS-MQDMPR] 3.1.7.1.5, step 2)."""
+        if Access.SEND not in mode.access:
+            raise UnsupportedFormatNameOperation(f"{name}: such a name is for sending only")
         only_send = Mode(Access.SEND, mode.share)
         opened: list[ManagedQueue] = []
         try:
@@ -260,7 +259,7 @@ class QueueManager(Core):
     def _open_remote(self, name: PathName | FormatName, mode: Mode) -> ManagedQueue:
         """An outgoing queue; only sending goes through one."""
         destination = name.to_direct() if isinstance(name, PathName) else name
-        if not mode.access & Access.SEND:
+        if not mode.access & (Access.SEND | Access.OPERATE):
             raise QueueNotFound(
                 f"{name}: queues elsewhere are only sent to, unless a service knows how to log on"
                 " there (rpc.managers in its configuration)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -85,8 +86,10 @@ def open_queue(manager: Manager, name: str, access: Access) -> Queue:
     try:
         return manager.open_queue(name, access=access)
     except QueueNotFound as error:
-        names = [info.name for info in manager.queues()]
-        hint = nearest(full(name), names) if names else "; the manager has none"
+        hint = ""
+        with suppress(AccessDenied):  # who may only send sees no others
+            names = [info.name for info in manager.queues()]
+            hint = nearest(full(name), names) if names else "; the manager has none"
         raise QueueNotFound(f"option queue: there is no queue {name!r}{hint}") from error
     except AccessDenied as error:
         raise AccessDenied(f"option token does not allow this for {name!r}") from error

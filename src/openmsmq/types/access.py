@@ -15,7 +15,12 @@ class Access(Flag):
     "Receive, peek and purge."
     SEND = auto()
     PEEK = auto()
+    OPERATE = auto()
+    """Move messages to other queues and back to where they were sent, without a look at them;
+    pause, resume and retry a transfer.
+    """
     ALL = RECEIVE | SEND | PEEK
+    "What programs do with messages."
 
 
 class Share(Enum):

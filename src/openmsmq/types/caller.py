@@ -32,7 +32,8 @@ Right = Literal["watch", "peek", "read", "send", "operate", "admin"]
     peek     watch, and peek at messages
     read     peek, receive messages, move them between a queue and its subqueues
     send     send messages
-    operate  watch, and pause, resume and retry outgoing queues
+    operate  watch, move messages between any queues, return them, and pause, resume and retry
+             outgoing queues; to look at what is moved takes `peek`
     admin    all of these, and all else
 """
 Role = str

@@ -440,8 +440,9 @@ async def test_queues_elsewhere_are_reported_to_those_who_may_use_them(house: Ho
     admin = await house.program()
     await admin.open(ELSEWHERE)
     for pattern, count in (("DIRECT=*", 1), ("orders", 0)):
-        program = await house.program(house.token("send", pattern))
+        program = await house.program(house.token("watch", pattern))
         assert len((await program.call("outgoing"))["queues"]) == count
+    await refused((await house.program(house.token("send"))).call("outgoing"), AccessDenied)
 
 
 @served()
@@ -504,7 +505,7 @@ EVERY: list[tuple[str, dict[str, Any], str]] = [
     ("delete_queue", {"name": "orders-old"}, "admin"),
     ("set_queue", {"label": "x"}, "admin"),
     ("queue_info", {}, "any"),
-    ("queues", {}, "any"),
+    ("queues", {}, "read"),
     ("prepared", {}, "send"),
     ("commit_prepared", {"xid": "tx"}, "admin"),
     ("abort_prepared", {"xid": "tx"}, "admin"),
@@ -519,7 +520,7 @@ EVERY: list[tuple[str, dict[str, Any], str]] = [
     ("purge", {}, "read"),
     ("pause", {}, "admin"),
     ("retry", {}, "admin"),
-    ("outgoing", {}, "any"),
+    ("outgoing", {}, "read"),
     ("open_cursor", {}, "read"),
     ("move", {"lookup_id": 1}, "read"),
     ("begin", {}, "any"),
@@ -603,8 +604,11 @@ async def test_a_token_may_be_for_some_queues_only(house: House, role: Any) -> N
     await refused(program.open("nowhere"), AccessDenied)
     for access in ("receive", "send", "peek"):
         await refused(program.open("secret", access), AccessDenied)
-    found = (await program.call("queues", everything=True))["queues"]
-    assert [queue["name"] for queue in found] == [".\\private$\\orders"]
+    if role == "send":
+        await refused(program.call("queues"), AccessDenied)
+    else:
+        found = (await program.call("queues", everything=True))["queues"]
+        assert [queue["name"] for queue in found] == [".\\private$\\orders"]
     for call in ("statistics", "settings", "configure"):
         await refused(program.call(call), AccessDenied)
     for call in ("create_queue", "delete_queue"):
@@ -627,7 +631,8 @@ async def test_what_was_refused_is_seen_by_administrators_only(house: House, rol
         await refused(program.open(name, "peek"), AccessDenied)
         handle = await admin.open(name, "receive")
         assert (await admin.call("purge", handle=handle))["count"] == 0
-    for asker, is_seen in ((program, False), (admin, True)):
+    watcher = await house.program(house.token(f"watch+{role}"))
+    for asker, is_seen in ((watcher, False), (admin, True)):
         queues = (await asker.call("queues", everything=True))["queues"]
         assert (r".\Refused$" in [queue["name"] for queue in queues]) is is_seen
 

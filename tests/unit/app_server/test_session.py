@@ -79,6 +79,7 @@ async def test_the_welcome_says_what_a_program_needs_to_know(house: House) -> No
         "capabilities": [
             *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
             *("owners", "runs", "reader-runs", "redirect", "peek-back", "reject", "send-runs"),
+            "operate",
         ],
     }
 

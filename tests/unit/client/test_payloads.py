@@ -31,9 +31,16 @@ FOR_EVER = 0xFFFFFFFF
 
 def test_a_queue_is_opened_for_what_was_asked() -> None:
     mode = Mode(Access.SEND | Access.PEEK, Share.DENY_RECEIVE)
-    asked = remote.opening("orders", mode)
+    asked = remote.opening(WELCOME, "orders", mode)
     assert asked == {"name": "orders", "access": ["send", "peek"], "share": "receive"}
-    assert remote.opening("orders", Mode(Access.RECEIVE))["share"] == "none"
+    assert remote.opening(WELCOME, "orders", Mode(Access.RECEIVE))["share"] == "none"
+
+
+def test_an_older_service_is_not_asked_to_let_operate() -> None:
+    mode = Mode(Access.PEEK | Access.OPERATE)
+    assert remote.opening(WELCOME, "orders", mode)["access"] == ["peek"]
+    modern = replace(WELCOME, capabilities=("operate",))
+    assert remote.opening(modern, "orders", mode)["access"] == ["peek", "operate"]
 
 
 def test_a_queue_may_be_open_for_less() -> None:

@@ -118,6 +118,10 @@ def test_to_open_a_queue_with_all_access_gives_what_the_role_has() -> None:
     assert authorize_access(reader, Access.ALL, ORDERS) == Access.RECEIVE | Access.PEEK
     assert authorize_access(sender, Access.ALL, ORDERS) == Access.SEND
     assert authorize_access(sender, Access.SEND, ORDERS) == Access.SEND
+    operator = Caller("o", Grant("operate"))
+    assert authorize_access(operator, Access.ALL | Access.OPERATE, ORDERS) == Access.OPERATE
+    with pytest.raises(AccessDenied, match="does not allow 'read'"):
+        authorize_access(operator, Access.ALL, ORDERS)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +129,10 @@ def test_to_open_a_queue_with_all_access_gives_what_the_role_has() -> None:
     [
         ("read", Access.SEND, "send"),
         ("send", Access.RECEIVE, "read"),
-        ("send", Access.PEEK | Access.SEND, "read"),
+        ("send", Access.PEEK | Access.SEND, "peek"),
         ("read", Access.RECEIVE | Access.SEND, "send"),
+        ("read+send", Access.OPERATE, "operate"),
+        ("operate", Access.OPERATE | Access.PEEK, "peek"),
     ],
 )
 def test_to_open_a_queue_with_more_than_the_role_has_is_refused(

@@ -21,9 +21,12 @@ from openmsmq.cli.options import (
 from openmsmq.cli.output import count_text, print_json, progress
 from openmsmq.console.filters import parse_filter
 from openmsmq.errors import MessageNotFound
+from openmsmq.types.access import Access
 from openmsmq.types.json import to_json
 from openmsmq.types.received import ReceivedMessage
 
+_ANY: Final = Access.ALL | Access.OPERATE
+"Whatever the login allows: to operate is enough to move messages."
 BATCH: Final = 500
 "Messages that one commit sends again."
 
@@ -103,7 +106,7 @@ def return_(
       openmsmq message return '.\\XactDeadLetter$' --filter 'label:order* arrived:>-2h'
       openmsmq message return 'orders;poison' --lookup-id 288230376151711745 --lifetime 3600
     """
-    with location.open() as manager, manager.open_queue(name) as queue:
+    with location.open() as manager, manager.open_queue(name, access=_ANY) as queue:
         found = _chosen(queue, wanted, lookups, everything=everything)
         found.sort(key=lambda message: (message.sent_time, message.arrival))
         groups: dict[tuple[str, bool], list[int]] = {}
@@ -149,7 +152,7 @@ def redirect(
       openmsmq message redirect '.\\DeadLetter$' --all --to 'DIRECT=OS:office\\private$\\failed'
       openmsmq message redirect orders --lookup-id 288230376151711745 --to test --copy
     """
-    with location.open() as manager, manager.open_queue(name) as queue:
+    with location.open() as manager, manager.open_queue(name, access=_ANY) as queue:
         ids = [one.lookup_id for one in _chosen(queue, wanted, lookups, everything=everything)]
         done = _send_again(manager, queue, ids, target, _seconds(lifetime), copy=copy)
     _report(as_json, queue.name, "copied" if copy else "moved", done, len(ids), {target: done})
@@ -165,7 +168,7 @@ def _send_again(
     copy: bool = False,
 ) -> int:
     done = 0
-    with manager.open_queue(target) as to, progress("sending", len(ids)) as advance:
+    with manager.open_queue(target, access=_ANY) as to, progress("sending", len(ids)) as advance:
         for start in range(0, len(ids), BATCH):
             part = ids[start : start + BATCH]
             done += len(queue.redirect(part, to, copy=copy, lifetime=lifetime))

@@ -78,11 +78,20 @@ class QueueControl(Closable):
         for ever, `None` the old one. The answer has the new ids by old lookup identifiers; messages
         that are gone or held by readers are left out.
         """
-        self._require(Access.PEEK if copy else Access.RECEIVE)
-        target._require(Access.SEND)
+        self._require_redirect(Access.PEEK if copy else Access.RECEIVE)
+        target._require_redirect(Access.SEND)
         seconds = None if lifetime is None or lifetime == inf else int(lifetime)
         options = RedirectOptions(copy, lifetime is None, seconds)
         return await self._backend.redirect(self._handle, list(lookup_ids), target._handle, options)
+
+    def _require_redirect(self, access: Access) -> None:
+        """Refuse what the queue is not open for; who operates may move what the manager lets."""
+        self._require(Access.OPERATE if Access.OPERATE in self.access else access)
+
+    @property
+    def access(self) -> Access:
+        """What the queue is open for, which may be less than was asked for."""
+        return self._handle.mode.access
 
     def _require(self, access: Access) -> None:
         self._require_open()

@@ -131,7 +131,7 @@ class Remote(RemoteCalls):
         async with handle.opening:
             known, number = handle.opened
             if known is not channel:
-                asked = remote.opening(handle.opened_as, handle.asked)
+                asked = remote.opening(channel.welcome, handle.opened_as, handle.asked)
                 number = (await ask(channel, "open_queue", **asked)).integer("handle")
                 handle.opened = channel, number
             return number
@@ -189,7 +189,7 @@ class Remote(RemoteCalls):
 
     async def open_queue(self, name: str, mode: Mode) -> RemoteHandle:
         async def work(channel: Channel) -> RemoteHandle:
-            answer = await ask(channel, "open_queue", **remote.opening(name, mode))
+            answer = await ask(channel, "open_queue", **remote.opening(channel.welcome, name, mode))
             number, allowed = answer.integer("handle"), remote.opened(answer, mode)
             return RemoteHandle(answer.text("name"), allowed, name, mode, (channel, number))
 

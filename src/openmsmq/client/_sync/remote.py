@@ -132,7 +132,7 @@ class Remote(RemoteCalls):
         with handle.opening:
             known, number = handle.opened
             if known is not channel:
-                asked = remote.opening(handle.opened_as, handle.asked)
+                asked = remote.opening(channel.welcome, handle.opened_as, handle.asked)
                 number = ask(channel, "open_queue", **asked).integer("handle")
                 handle.opened = channel, number
             return number
@@ -190,7 +190,7 @@ class Remote(RemoteCalls):
 
     def open_queue(self, name: str, mode: Mode) -> RemoteHandle:
         def work(channel: Channel) -> RemoteHandle:
-            answer = ask(channel, "open_queue", **remote.opening(name, mode))
+            answer = ask(channel, "open_queue", **remote.opening(channel.welcome, name, mode))
             number, allowed = answer.integer("handle"), remote.opened(answer, mode)
             return RemoteHandle(answer.text("name"), allowed, name, mode, (channel, number))
 

@@ -15,10 +15,13 @@ from openmsmq.console.models import FindingView, ManagerView, SettingsView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiRoute
 from openmsmq.console.rest.plan_calls import is_letter_queue
-from openmsmq.errors import MQError
+from openmsmq.errors import AccessDenied, MQError
 from openmsmq.limits import U64_MAX
+from openmsmq.types.access import Access
 from openmsmq.types.queues import VISIBLE
 
+DENIED: Final = "denied"
+"The state of a manager whose queues the login may not see."
 HEARTBEAT_S: Final = 15.0
 ACTS: Final = ("pause", "resume", "retry")
 OUTCOMES: Final = ("commit", "abort")
@@ -33,7 +36,10 @@ async def list_managers(call: ApiCall) -> list[ManagerView]:
 async def show_manager(call: ApiCall) -> ManagerView:
     """A manager, and how it is."""
     call.link()
-    return await _manager_view(call, call.part("manager"))
+    view = await _manager_view(call, call.part("manager"))
+    if view.state == DENIED:
+        raise AccessDenied(view.error)
+    return view
 
 
 async def _manager_view(call: ApiCall, name: str) -> ManagerView:
@@ -42,6 +48,8 @@ async def _manager_view(call: ApiCall, name: str) -> ManagerView:
         manager = await link.manager()
         infos = await manager.queues(everything=True)
         outgoing = await manager.outgoing()
+    except AccessDenied as error:
+        return ManagerView(name=name, state=DENIED, error=error.detail)
     except (MQError, OSError) as error:
         return ManagerView(name=name, state="away", error=str(error))
     link.sampler.start()
@@ -85,7 +93,7 @@ async def control_outgoing(call: ApiCall) -> None:
     if act not in ACTS:
         raise RequestRefused(404, f"{act[:20]!r} is not one of {', '.join(ACTS)}")
     manager = await call.manager()
-    async with await manager.open_queue(call.part("name")) as queue:
+    async with await manager.open_queue(call.part("name"), access=Access.OPERATE) as queue:
         await {"pause": queue.pause, "resume": queue.resume, "retry": queue.retry}[act]()
     call.audit(act, queue.name)
 

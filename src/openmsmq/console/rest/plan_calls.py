@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Final
 
 from openmsmq.client._async.manager import Manager, Queue
@@ -76,13 +75,20 @@ async def dead_letters(call: ApiCall) -> LettersView:
     infos = await manager.queues(everything=True)
     groups: dict[tuple[str, int, str, str], LetterGroup] = {}
     total, complete = 0, True
+    denied: list[AccessDenied] = []
     for info in infos:
         if not is_letter_queue(info) or not info.messages:
             continue
         total += info.messages
-        with suppress(AccessDenied, QueueNotFound):
+        try:
             async with await manager.open_queue(info.name, access=Access.PEEK) as queue:
                 complete &= await _group(queue, info, groups)
+        except AccessDenied as error:
+            denied.append(error)
+        except QueueNotFound:
+            pass  # it is gone
+    if denied and not groups:
+        raise denied[0]
     found = sorted(groups.values(), key=lambda group: -group.count)
     return LettersView(found[:GROUPS_MAX], total, complete and len(found) <= GROUPS_MAX)
 
@@ -181,8 +187,8 @@ PLAN_ROUTES: Final = (
     ApiRoute(
         "POST",
         "/plans",
-        "read",
-        "Freeze which messages to copy, move, delete, return or purge",
+        "operate",
+        "Freeze which messages to copy, move, return (`operate`), delete or purge (`read`)",
         make_plan,
         PlanView,
         NewPlan,
@@ -193,15 +199,15 @@ PLAN_ROUTES: Final = (
     ApiRoute(
         "POST",
         "/plans/{plan}/run",
-        "read",
+        "operate",
         "Carry out a plan, in the background",
         run_plan,
         PlanView,
         PlanRun,
         status=202,
     ),
-    ApiRoute("POST", "/plans/{plan}/stop", "read", "Stop a plan", stop_plan, PlanView),
-    ApiRoute("DELETE", "/plans/{plan}", "read", "Forget a plan", forget_plan, status=204),
+    ApiRoute("POST", "/plans/{plan}/stop", "operate", "Stop a plan", stop_plan, PlanView),
+    ApiRoute("DELETE", "/plans/{plan}", "operate", "Forget a plan", forget_plan, status=204),
     ApiRoute(
         "GET",
         "/managers/{manager}/deadletters",

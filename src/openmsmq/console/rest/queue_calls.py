@@ -70,10 +70,10 @@ async def create_queue(call: ApiCall) -> ApiReply:
 async def show_queue(call: ApiCall) -> ApiReply:
     """A queue, and an ETag for `PATCH`."""
     try:
-        async with await call.queue(Access.ALL) as queue:
+        async with await call.queue(Access.PEEK) as queue:
             info = await queue.info()
-    except AccessDenied:
-        info = await _listed(call)  # who may only watch cannot open it
+    except (AccessDenied, QueueNotFound):  # who may only watch cannot open it, nor what is sent on
+        info = await _listed(call)
     rates = call.link().sampler.rates_of(info.name)
     return ApiReply(queue_view(info, rates), {"ETag": etag_of(info)})
 

@@ -6,6 +6,18 @@ from collections.abc import Iterable
 
 from openmsmq.errors import SharingViolation, UnsupportedAccessMode
 from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.queues import QueueKind
+
+
+def possible_access(kind: QueueKind) -> Access:
+    """What a queue of a kind can be opened for at most ([MS-MQDMPR] 3.1.7.1.5).
+
+    A queue elsewhere can only be sent to, what the manager itself keeps can only be read.
+    """
+    if kind in (QueueKind.OUTGOING, QueueKind.MULTIPLE):
+        return Access.SEND | Access.OPERATE
+    sendable = kind in (QueueKind.PRIVATE, QueueKind.PUBLIC)
+    return (Access.ALL if sendable else Access.ALL & ~Access.SEND) | Access.OPERATE
 
 
 def check_sharing(opened: Iterable[Mode], wanted: Mode) -> None:

@@ -63,8 +63,8 @@ class Redirects:
         """
         if len(set(lookups)) != len(lookups):
             raise InvalidParameter("a message can be redirected only once")
-        source.mode.require(Access.PEEK if options.copy else Access.RECEIVE, source.name)
-        target.mode.require(Access.SEND, target.name)
+        source.require_redirect(Access.PEEK if options.copy else Access.RECEIVE)
+        target.require_redirect(Access.SEND)
         holder = _Redirecting()
         entries = self._take(source, lookups, holder, copy=options.copy)
         answer: Future[Redirected] = Future()

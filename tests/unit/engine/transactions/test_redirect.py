@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import openmsmq
 from openmsmq import Message
+from openmsmq.errors import (
+    AccessDenied,
+    SharingViolation,
+    UnsupportedFormatNameOperation,
+)
+from openmsmq.types.access import Access, Share
 
 COUNT = 30
 
@@ -21,3 +29,39 @@ def test_what_was_sent_again_is_there_after_a_restart(tmp_path: Path) -> None:
         found = [one.id for one in manager.open_queue("target").peek_many(COUNT, timeout=0)]
         assert set(found) == set(ids.values())
         assert manager.open_queue("orders").info().messages == 0
+
+
+def test_who_operates_moves_messages_and_sees_none(tmp_path: Path) -> None:
+    with openmsmq.open(tmp_path) as manager:
+        manager.create_queue("orders").send_many(["a", "b"])
+        manager.create_queue("target")
+        queue = manager.open_queue("orders", access=Access.OPERATE)
+        target = manager.open_queue("target", access=Access.OPERATE)
+        lookup = manager.open_queue("orders").peek(timeout=0).lookup_id
+        assert len(queue.redirect([lookup], target)) == 1
+        assert len(target.redirect([lookup], queue)) == 0, "it has another place there"
+        for read in (queue.peek, queue.receive, queue.purge):
+            with pytest.raises(AccessDenied):
+                read()
+        with pytest.raises(AccessDenied):
+            target.send("x")
+        letters = manager.open_queue(r".\DeadLetter$", access=Access.OPERATE)
+        with pytest.raises(AccessDenied, match="not open for send"):
+            queue.redirect([lookup], letters)
+        both = r"DIRECT=OS:.\private$\orders,DIRECT=OS:.\private$\target"
+        with pytest.raises(UnsupportedFormatNameOperation):
+            manager.open_queue(both, access=Access.OPERATE)
+
+
+def test_messages_are_not_moved_away_from_an_exclusive_reader(tmp_path: Path) -> None:
+    with openmsmq.open(tmp_path) as manager:
+        with manager.create_queue("orders") as orders:
+            orders.send("a")
+            lookup = orders.peek(timeout=0).lookup_id
+        target = manager.create_queue("target")
+        queue = manager.open_queue("orders", access=Access.OPERATE)
+        with manager.open_queue("orders", access=Access.RECEIVE, share=Share.DENY_RECEIVE):
+            with pytest.raises(SharingViolation):
+                queue.redirect([lookup], target)
+            assert len(queue.redirect([lookup], target, copy=True)) == 1
+        assert len(queue.redirect([lookup], target)) == 1
