@@ -138,7 +138,7 @@ class Users:
         return made
 
     def set_password(self, name: str, password: str) -> User:
-        """Give a user another password; connections made with the old one are closed."""
+        """Change the password of a user; connections made with the old one are closed."""
         if not password or fold(name) == fold(ANONYMOUS):
             raise InvalidParameter(f"the user {name} cannot have this password")
         with self._changing(name) as users:

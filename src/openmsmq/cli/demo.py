@@ -42,7 +42,7 @@ from openmsmq.pipelines.faults import PipelineError
 )
 @json_option
 def demo(count: int, *, keep: bool, plot: Path | None, as_json: bool) -> None:
-    """Show the main job from end to end, and count that nothing was lost or doubled.
+    """Run the main job from end to end, and count that nothing was lost or doubled.
 
     Two queue managers start on this computer, in a directory of their own. Orders go from one to
     the other in transactions over MSMQ's binary protocol; the receiver is killed half-way and

@@ -59,13 +59,13 @@ COMMANDS: Final = {
     ),
     "certificate": (
         "security.certificate:certificate",
-        "Make certificates to sign messages with, and register those whose signatures count.",
+        "Create certificates for signing messages, and register those that are trusted.",
     ),
     "check": (
         "maintenance:check",
         "Check every page and row of the store, and report what is wrong.",
     ),
-    "compact": ("maintenance:compact", "Give the unused space of the store back to the disk."),
+    "compact": ("maintenance:compact", "Return unused space of the store to the disk."),
     "completion": (
         "completion:completion",
         "Print the script that makes a shell complete commands, options and names of queues.",
@@ -81,7 +81,7 @@ COMMANDS: Final = {
     "decode": ("packets.decode:decode", "Explain every MSMQ packet in the input, field by field."),
     "demo": (
         "demo:demo",
-        "Show the main job from end to end, and count that nothing was lost or doubled.",
+        "Run the main job from end to end, and count that nothing was lost or doubled.",
     ),
     "doctor": (
         "doctor.command:doctor",
@@ -93,11 +93,11 @@ COMMANDS: Final = {
     ),
     "key": (
         "security.key:key",
-        "Keys with which the bodies of messages are encrypted between managers.",
+        "Manage the keys that encrypt message bodies between managers.",
     ),
     "manage": (
         "management.command:manage",
-        "Look after a manager elsewhere, one of Windows or of OpenMSMQ, over remote calls.",
+        "Manage a queue manager on another computer, MSMQ or OpenMSMQ, over RPC.",
     ),
     "message": (
         "messages.group:message",
@@ -117,10 +117,10 @@ COMMANDS: Final = {
     ),
     "pipeline": (
         "pipelines.group:pipeline",
-        "Run data pipelines on Spark, see how they are, and stop them.",
+        "Run data pipelines on Spark, watch them, and stop them.",
     ),
     "queue": ("queue:queue", "Create, delete, list and change queues."),
-    "restore": ("maintenance:restore", "Put BACKUP in place as the store of the directory."),
+    "restore": ("maintenance:restore", "Restore BACKUP as the store of the directory."),
     "serve": (
         "serve:serve",
         "Run a queue manager as a service, until a signal stops it.",
@@ -136,7 +136,7 @@ COMMANDS: Final = {
     ),
     "topology": (
         "topology.command:topology",
-        "Say how sites are linked, and see which way messages go.",
+        "Describe how sites are linked, and see the routes that messages take.",
     ),
     "transaction": (
         "transaction:transaction",
@@ -144,11 +144,11 @@ COMMANDS: Final = {
     ),
     "user": (
         "user:user",
-        "Add, list and remove users, who log on over remote calls (NTLM) to read queues.",
+        "Add, list and remove users, who log on over RPC (NTLM) to read queues.",
     ),
     "watch": (
         "console.watch:watch",
-        "Watch the queues of a manager: how much is in them, and how fast that changes.",
+        "Watch the queues of a manager live: message counts and rates.",
     ),
 }
 

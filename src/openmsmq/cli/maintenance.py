@@ -63,7 +63,7 @@ def backup(destination: Path, *, directory: Path, as_json: bool, with_keys: bool
 def restore(
     source: Path, *, directory: Path, as_json: bool, force: bool, new_identity: bool
 ) -> None:
-    """Put BACKUP in place as the store of the directory.
+    """Restore BACKUP as the store of the directory.
 
     Every byte and page of the backup is checked first; it stays as it is. Message identifiers and
     lookup identifiers go on far behind those in the backup, so that none that the original has
@@ -132,7 +132,7 @@ def check(*, directory: Path, as_json: bool) -> None:
 @click.command()
 @directory_options
 def compact(*, directory: Path, as_json: bool) -> None:
-    """Give the unused space of the store back to the disk.
+    """Return unused space of the store to the disk.
 
     Space of messages that were removed is used again for new ones, but the file never shrinks by
     itself. It is written anew beside its place, which takes as much room as the messages do, and

@@ -150,7 +150,7 @@ def place_options(function: Function, *, from_environment: bool = False) -> Func
             "--token",
             "TEXT",
             TOKEN_VARIABLE,
-            "What the service lets you in with.",
+            "The token that the service asks for.",
             str,
             from_environment=from_environment,
         ),

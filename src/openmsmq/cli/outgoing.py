@@ -55,7 +55,7 @@ def outgoing() -> None:
 @click.argument("pattern", required=False)
 @manager_options
 def list_(pattern: str | None, *, location: ManagerLocation, as_json: bool) -> None:
-    """List outgoing queues, all or those whose names are like PATTERN.
+    """List outgoing queues, all or those whose names match PATTERN.
 
     WAITING messages are still to be sent. UNACKNOWLEDGED ones were sent, and are sent again if
     their arrival is not confirmed. UNPROCESSED ones have reached their queue; they are kept until
@@ -123,7 +123,7 @@ def pause(name: str | None, *, everything: bool, location: ManagerLocation, as_j
 @_all_option
 @manager_options
 def resume(name: str | None, *, everything: bool, location: ManagerLocation, as_json: bool) -> None:
-    """Go on sending from an outgoing queue that was paused.
+    """Resume sending from an outgoing queue that was paused.
 
     \b
     Examples:
@@ -139,7 +139,7 @@ def resume(name: str | None, *, everything: bool, location: ManagerLocation, as_
 @_all_option
 @manager_options
 def retry(name: str | None, *, everything: bool, location: ManagerLocation, as_json: bool) -> None:
-    """Try now to send, not when the next attempt is due.
+    """Retry now instead of waiting until the next attempt is due.
 
     list tells how it went.
 

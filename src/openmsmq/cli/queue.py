@@ -202,7 +202,7 @@ def delete(name: str, *, location: ManagerLocation, as_json: bool, yes: bool) ->
 def list_(
     pattern: str | None, *, location: ManagerLocation, as_json: bool, everything: bool
 ) -> None:
-    """List the queues, all or those whose names are like PATTERN.
+    """List the queues, all or those whose names match PATTERN.
 
     * and ? stand for any characters; the pattern is held against the whole name and against its
     last part, whatever the case.
@@ -228,7 +228,7 @@ def list_(
 @queue_argument
 @manager_options
 def show(name: str, *, location: ManagerLocation, as_json: bool) -> None:
-    """Show the properties of a queue and how much is in it.
+    """Show the properties of a queue and its message counts.
 
     \b
     Examples:

@@ -25,7 +25,7 @@ def spark() -> None:
 @click.argument("out", metavar="OUT.zip", type=click.Path(dir_okay=False, path_type=Path))
 @json_option
 def package(out: Path, *, as_json: bool) -> None:
-    """Write the archive that takes the format `msmq` to the workers of a cluster.
+    """Write the archive that brings the `msmq` format to the workers of a cluster.
 
     Give it to spark-submit with --py-files, or to a session with spark.addArtifact or
     SparkContext.addPyFile. Workers need Python 3.11 or newer with pyarrow and lxml, and nothing

@@ -99,7 +99,7 @@ def recover(
     location: ManagerLocation,
     as_json: bool,
 ) -> None:
-    """Finish units that a crash has left behind.
+    """Finish units that were left behind by a crash.
 
     The manager (--manager, --data) is the one that decides: the first that the program names. Parts
     that databases and other managers have prepared are committed if it has committed the unit, and
@@ -173,7 +173,7 @@ def forget(name: str, *, location: ManagerLocation, as_json: bool) -> None:
 @click.argument("name")
 @manager_options
 def commit(name: str, *, location: ManagerLocation, as_json: bool) -> None:
-    """Let all that a prepared transaction did take effect.
+    """Commit a prepared transaction: all that it did takes effect.
 
     \b
     Example:
@@ -188,7 +188,7 @@ def commit(name: str, *, location: ManagerLocation, as_json: bool) -> None:
 @click.argument("name")
 @manager_options
 def abort(name: str, *, location: ManagerLocation, as_json: bool) -> None:
-    """Undo all that a prepared transaction did.
+    """Abort a prepared transaction: undo all that it did.
 
     \b
     Example:

@@ -23,7 +23,7 @@ _password_option = click.option(
 
 @click.group()
 def user() -> None:
-    """Add, list and remove users, who log on over remote calls (NTLM) to read queues.
+    """Add, list and remove users, who log on over RPC (NTLM) to read queues.
 
     Users belong to a directory and are changed there, also while a service works with it: it uses
     the change at once, and closes the connections of users that were removed or changed.
@@ -111,7 +111,7 @@ def list_(*, directory: Path, as_json: bool) -> None:
 @_password_option
 @directory_options
 def passwd(name: str, *, directory: Path, as_json: bool, from_stdin: bool) -> None:
-    """Give a user another password.
+    """Change the password of a user.
 
     \b
     Example:

@@ -31,7 +31,7 @@ def watch(
     count: int | None,
     everything: bool,
 ) -> None:
-    """Watch the queues of a manager: how much is in them, and how fast that changes.
+    """Watch the queues of a manager live: message counts and rates.
 
     PATTERN chooses queues by name; * and ? are wild.
 

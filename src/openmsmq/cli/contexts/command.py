@@ -33,7 +33,7 @@ def context() -> None:
 @context.command()
 @click.argument("name")
 @click.option("--manager", required=True, metavar="HOST:PORT", help="The service, or unix:PATH.")
-@click.option("--token", default="", metavar="TEXT", help="What the service lets you in with.")
+@click.option("--token", default="", metavar="TEXT", help="The token that the service asks for.")
 @click.option(
     "--token-stdin", "from_stdin", is_flag=True, help="Read the token from standard input."
 )
@@ -77,7 +77,7 @@ def add(
 @click.argument("name")
 @json_option
 def use(name: str, *, as_json: bool) -> None:
-    """Connect to a context where nothing else is said; "-" for none.
+    """Use a context by default; "-" for none.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ OK_STATUSES: Final = ("connecting", "answered", "connected")
 @click.argument("host")
 @click.pass_context
 def manage(context: click.Context, host: str) -> None:
-    """Look after a manager elsewhere, one of Windows or of OpenMSMQ, over remote calls.
+    """Manage a queue manager on another computer, MSMQ or OpenMSMQ, over RPC.
 
     HOST is its computer. You need to be an administrator there: of OpenMSMQ, a user with the role
     admin (`openmsmq user add`) of a service with --rpc-port. The password is asked for.
@@ -127,7 +127,7 @@ name_argument: Final = click.argument("name")
 @json_option
 @_place_options
 def show(management: RemoteManagement, *, as_json: bool) -> None:
-    """Show what the manager says of itself.
+    """Show the properties of the manager.
 
     \b
     Example:
@@ -152,7 +152,7 @@ def show(management: RemoteManagement, *, as_json: bool) -> None:
 @json_option
 @_place_options
 def queues(management: RemoteManagement, *, as_json: bool) -> None:
-    """List the private queues and all that are active: outgoing ones, and those that are open.
+    """List private queues and all active ones: outgoing queues, and queues that are open.
 
     \b
     Examples:
@@ -182,7 +182,7 @@ def fold_name(name: str) -> str:
 @json_option
 @_place_options
 def queue(management: RemoteManagement, name: str, *, as_json: bool) -> None:
-    """Show a queue; of an outgoing one also how its messages and its connection stand.
+    """Show a queue; for an outgoing one also the state of its messages and its connection.
 
     NAME is a queue of the manager, or the format name that messages are sent to.
 
@@ -201,7 +201,7 @@ def queue(management: RemoteManagement, name: str, *, as_json: bool) -> None:
 @manage.command()
 @_place_options
 def connect(management: RemoteManagement) -> None:
-    """Let the manager send and take messages again.
+    """Bring the manager online: it sends and receives messages again.
 
     \b
     Example:
@@ -214,7 +214,7 @@ def connect(management: RemoteManagement) -> None:
 @manage.command()
 @_place_options
 def disconnect(management: RemoteManagement) -> None:
-    """Let the manager send and take no messages, until it is connected or starts again.
+    """Take the manager offline: nothing is sent or received until it is connected or restarted.
 
     \b
     Example:
@@ -227,7 +227,7 @@ def disconnect(management: RemoteManagement) -> None:
 @manage.command()
 @_place_options
 def tidy(management: RemoteManagement) -> None:
-    """Let the manager give back storage that it does not need.
+    """Have the manager release storage that it does not need.
 
     OpenMSMQ removes no message. For others, MS-MQMR can be read so that all queues are purged.
 
@@ -259,7 +259,7 @@ def pause(management: RemoteManagement, name: str) -> None:
 @name_argument
 @_place_options
 def resume(management: RemoteManagement, name: str) -> None:
-    """Go on sending from an outgoing queue that was paused.
+    """Resume sending from an outgoing queue that was paused.
 
     \b
     Example:
@@ -273,7 +273,7 @@ def resume(management: RemoteManagement, name: str) -> None:
 @name_argument
 @_place_options
 def resend(management: RemoteManagement, name: str) -> None:
-    """Send transactional messages again now that were sent and are not acknowledged.
+    """Resend transactional messages that are not acknowledged yet, now.
 
     \b
     Example:

@@ -44,7 +44,7 @@ Line = tuple[int, Message]
 def import_(
     name: str, file: IO[bytes], *, location: ManagerLocation, as_json: bool, keep_going: bool
 ) -> None:
-    """Send what a file of JSON lines says, as export writes it.
+    """Send the messages in a file of JSON lines, as written by export.
 
     FILE is - for stdin, also if not given. An object has the fields of a message; those left out
     have their defaults, and text stands for a body. What only received messages have, such as an

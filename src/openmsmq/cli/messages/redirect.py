@@ -189,7 +189,7 @@ def delete(
     lookups: tuple[int, ...],
     everything: bool,
 ) -> None:
-    """Remove messages without looking at them again; message export keeps them before.
+    """Delete messages for good; use message export first to keep a copy.
 
     \b
     Examples:

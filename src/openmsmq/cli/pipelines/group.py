@@ -29,7 +29,7 @@ _QUEUES: Final = 10
 
 @click.group()
 def pipeline() -> None:
-    """Run data pipelines on Spark, see how they are, and stop them.
+    """Run data pipelines on Spark, watch them, and stop them.
 
     A TOML file says what a pipeline does: queues to Parquet files, to other queues, and back. It
     needs the extra openmsmq[spark], and Java 17.
@@ -134,7 +134,7 @@ def _complete_name(
 @_runs_option
 @json_option
 def status(name: str, *, runs: Path | None, as_json: bool) -> None:
-    """Tell how the pipeline NAME is, or how its last run ended.
+    """Show the state of the pipeline NAME, or how its last run ended.
 
     \b
     Examples:
@@ -185,7 +185,7 @@ def _waiting(one: Backlog) -> str:
 @_runs_option
 @json_option
 def stop(name: str, *, timeout: float, runs: Path | None, as_json: bool) -> None:
-    """Let the pipeline NAME end after the batch it is at, and wait for that.
+    """Stop the pipeline NAME after its current batch, and wait until it has stopped.
 
     Exit code 3 says that it was not over in time; it is still asked to stop.
 
@@ -244,7 +244,7 @@ def verify(archive: str, *, as_json: bool) -> None:
 @click.argument("archive")
 @json_option
 def compact(archive: str, *, as_json: bool) -> None:
-    """Put the small files of ARCHIVE, a Delta or Iceberg table, together.
+    """Merge the small files of ARCHIVE, a Delta or Iceberg table.
 
     Rows and their order stay as they are; old files stay for those who read them, until `vacuum`.
     Do it while the archive does not write: one of the two is refused otherwise, and can be done

@@ -20,7 +20,7 @@ _NEEDS = "this needs the package cryptography: pip install 'openmsmq[security]'"
 
 @click.group()
 def certificate() -> None:
-    """Make certificates to sign messages with, and register those whose signatures count.
+    """Create certificates for signing messages, and register those that are trusted.
 
     A sender makes a certificate and keeps its key; each manager that shall know the sender
     registers the certificate, without the key. A service uses changes within seconds.
@@ -96,7 +96,7 @@ def create(
 )
 @directory_options
 def register(file: Path, *, sender: str | None, directory: Path, as_json: bool) -> None:
-    """Let signatures by the certificate in FILE (PEM or DER) count for a sender.
+    """Register the certificate in FILE (PEM or DER) for a sender, so that its signatures count.
 
     The trust is in this entry alone: no authority is asked, and none can revoke it. A key in the
     file is not looked at.
@@ -147,7 +147,7 @@ def list_(*, directory: Path, as_json: bool) -> None:
 @click.argument("identifier", metavar="ID")
 @directory_options
 def remove(identifier: str, *, directory: Path, as_json: bool) -> None:
-    """Let signatures by a certificate count no longer; messages on their way are refused, too.
+    """Remove a certificate; messages signed with it are refused, those on their way too.
 
     \b
     Example:

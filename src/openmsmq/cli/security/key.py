@@ -29,7 +29,7 @@ _WORTH = (
 
 @click.group()
 def key() -> None:
-    """Keys with which the bodies of messages are encrypted between managers.
+    """Manage the keys that encrypt message bodies between managers.
 
     A manager makes a key and exports its public part; those that send to it import that. A
     service uses changes within seconds. keys.json in the directory holds the private keys: who
@@ -54,7 +54,7 @@ def key() -> None:
 )
 @directory_options
 def create(*, kind: str, bits: str, directory: Path, as_json: bool) -> None:
-    """Make a key, in place of the one before, which decrypts for five days more.
+    """Create a key; the previous one still decrypts for five days.
 
     Do so now and then, and export it again.
 
@@ -120,7 +120,7 @@ def export(*, identity: UUID, name: str, directory: Path, as_json: bool) -> None
 @click.option("--name", help="The computer in DIRECT=OS: names, if it is not the exported one.")
 @directory_options
 def import_(file: Any, *, name: str | None, directory: Path, as_json: bool) -> None:
-    """Keep the public keys of another manager, which encrypts for it from now on.
+    """Import the public keys of another manager; messages for it are encrypted with them.
 
     \b
     Example:

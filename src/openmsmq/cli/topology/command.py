@@ -27,7 +27,7 @@ _svg = click.option(
 
 @click.group()
 def topology() -> None:
-    """Say how sites are linked, and see which way messages go.
+    """Describe how sites are linked, and see the routes that messages take.
 
     \b
     Examples:
@@ -41,7 +41,7 @@ def topology() -> None:
 @click.argument("file", type=_file)
 @manager_options
 def apply(file: Path, *, location: ManagerLocation, as_json: bool) -> None:
-    """Route messages by the sites, links and managers of a TOML file, from now on.
+    """Apply the sites, links and managers of a TOML file; messages are routed by them from now on.
 
     All managers get the same file. A wrong file changes nothing: exit code 2 names the line and the
     reason. An empty file ends routing.
@@ -159,7 +159,7 @@ def route(
     location: ManagerLocation,
     as_json: bool,
 ) -> None:
-    """Show the way of a message from one manager to another, with the rule of every step.
+    """Show the route of a message from one manager to another, with the rule behind each hop.
 
     Exit code 1 says that it would wait on the way.
 

@@ -91,7 +91,7 @@ class RemoteManagement:
             raise ServiceNotAvailable(f"the manager's answer cannot be read: {error}") from error
 
     def connect_network(self) -> None:
-        """Let the manager send and take messages again (CONNECT)."""
+        """Bring the manager online: it sends and receives messages again (CONNECT)."""
         self._act(THE_MACHINE, ManagementAction.CONNECT)
 
     def disconnect_network(self) -> None:
