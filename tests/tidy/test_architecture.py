@@ -23,6 +23,11 @@ PARTS: Mapping[str, str] = {
     "over HTTP": "transports/srmp",
     "multicast": "transports/pgm",
     "network protocols that it shuts out": "interfaces",
+    "older remote read": "interfaces/qm2qm",
+    "supporting server": "interfaces/supporting",
+    "ncryption": "security",
+    "igning": "security",
+    "access check": "security",
 }
 "What a `not yet` may wait for, and the folder that it will be in."
 
@@ -34,7 +39,7 @@ def stale(reason: str, package: Path = PACKAGE) -> list[str]:
     return [
         part
         for part in inner
-        if (package / PARTS[part]).is_dir() and PARTS[part] not in PARTS_PENDING
+        if (package / PARTS[part]).exists() and PARTS[part] not in PARTS_PENDING
     ]
 
 
