@@ -84,6 +84,7 @@ class _Pattern:
     __slots__ = (
         "_asked",
         "_common",
+        "_front",
         "_head",
         "_names",
         "_names_end",
@@ -99,6 +100,8 @@ class _Pattern:
     def __init__(self, first: bytes, flags: int) -> None:
         self._size = len(first)
         self._head, self._common = first[:8], first[_COMMON]
+        self._front = first[: _COMMON.stop]
+        "What those of equal size begin with."
         self._names_end = properties = after_names(first, flags)
         self._names = first[FLAGS:properties]
         self.is_transactional = bool(flags & _TH)
@@ -114,16 +117,14 @@ class _Pattern:
 
     def fits(self, data: bytes | bytearray, at: int, size: int) -> bool:
         """Whether the packet at a place is like the first."""
-        starts = data.startswith
-        if not (
-            starts(self._common, at + _COMMON.start)
-            and starts(self._head, at)
-            and starts(self._names, at + FLAGS)
-        ):
+        starts, properties = data.startswith, self._properties
+        if not starts(self._names, at + FLAGS):
             return False
-        properties = self._properties
-        if size == self._size and starts(self._rest, at + properties):
-            return True
+        if starts(self._front, at):
+            if starts(self._rest, at + properties):
+                return True
+        elif not (starts(self._common, at + _COMMON.start) and starts(self._head, at)):
+            return False
         if not properties + LABEL <= size <= limits.PACKET_SIZE_MAX:
             return False
         one = bytes(data[at : at + size])

@@ -329,15 +329,11 @@ class ArrivalWork:
         "Sequences of which messages came: the last of these, and how many."
         self.outcome = ArrivalOutcome()
 
-    def add(self, queue: ManagedQueue, message: NewMessage | NewRun, size: int) -> None:
-        """A message goes into a queue, or several in one piece."""
+    def add(self, queue: ManagedQueue, messages: Sequence[NewMessage | NewRun], size: int) -> None:
+        """Messages go into a queue, some perhaps in one piece."""
         self.size += size
         self.sizes[queue] = self.sizes.get(queue, 0) + size
-        waiting = self.new.get(queue)
-        if waiting is None:
-            self.new[queue] = [message]
-        else:
-            waiting.append(message)
+        self.new.setdefault(queue, []).extend(messages)
 
     def used(self, queue: ManagedQueue) -> int:
         """The bytes that count against the quota of a queue, with these."""

@@ -266,7 +266,7 @@ class Arrivals:
         self._require_room(work, size)
         is_express = work.batch is None
         kept = work.origin.kept(packet)
-        work.add(run.queue, NewMessage(kept, run.priority, NEVER, is_express, run.owed), size)
+        work.add(run.queue, [NewMessage(kept, run.priority, NEVER, is_express, run.owed)], size)
 
     def _accept(
         self, work: ArrivalWork, packet: bytes, head: Head, position: ArrivalPosition | None = None
@@ -298,7 +298,7 @@ class Arrivals:
             self._reject(work, packet, full, head, found)
             return
         new = self._new(work, origin.kept(clear), head, position)
-        work.add(found, new, size)
+        work.add(found, [new], size)
         if packet[3] & TRACED and self._core.settings.reports:
             work.outcome.traced.append(packet)
         elif quota == NO_QUOTA and not head.flags & _NOT_ALIKE and new.expires == NEVER:

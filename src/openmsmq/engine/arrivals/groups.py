@@ -106,15 +106,15 @@ class Groups:
         elif not self._advance(work, item, head, scopes):
             return False
         priority = 0 if position is not None else head.base_flags & BaseFlags.PR
+        packets = group.packets
+        if is_direct(packets):
+            packets = all_with_origin(packets, group.sizes, origin.packed)
+        run = NewRun(packets, group.sizes, priority, 0 if position is None else _TRANSACTIONAL)
         if work.batch is None:
-            for packet in map(origin.kept, group.split()):
-                work.add(queue, NewMessage(packet, priority, NEVER, express=True), len(packet))
+            express = [NewMessage(packet, priority, NEVER, True) for packet in run.split()]
+            work.add(queue, express, size)
         else:
-            flags = 0 if position is None else _TRANSACTIONAL
-            packets = group.packets
-            if is_direct(packets):
-                packets = all_with_origin(packets, group.sizes, origin.packed)
-            work.add(queue, NewRun(packets, group.sizes, priority, flags), size)
+            work.add(queue, [run], size)
         return True
 
     def _target_of(

@@ -24,7 +24,7 @@ TRACED: Final = 1
 def forward(core: Core, work: ArrivalWork, packet: bytes, head: Head, queue: ManagedQueue) -> None:
     """Keep a message for another manager until the next one has it ([MS-MQQB] 3.1.5.8.2)."""
     new = transit_message(core, packet, head, is_known=work.origin.is_known)
-    work.add(queue, new, len(new.packet))
+    work.add(queue, [new], len(new.packet))
     if packet[3] & TRACED and core.settings.reports:
         work.outcome.traced.append(new.packet)
 

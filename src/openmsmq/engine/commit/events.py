@@ -8,7 +8,7 @@ from itertools import groupby
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, History, identifiers, pack_event, pack_range
-from openmsmq.engine.storage.runs import blob_of, is_member, is_part_of_run
+from openmsmq.engine.storage.runs import blob_of, is_member, is_part_of_run, split_members
 from openmsmq.engine.storage.tables import Writer
 
 
@@ -59,7 +59,9 @@ class Events:
         if is_part_of_run(messages):
             self.note_run(event, queue, messages[0][0], len(messages), starts[0], by, extra)
             return
-        parts = [len(list(group)) for _, group in groupby(messages, key=_blob)]
+        parts = [len(messages)]
+        if split_members(messages)[0]:
+            parts = [len(list(group)) for _, group in groupby(messages, key=_blob)]
         if len(parts) == 1:
             lookups = [lookup for lookup, _ in messages]
             self.note(event, queue, lookups, identifiers(starts), by, extra)

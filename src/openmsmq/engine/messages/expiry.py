@@ -15,7 +15,7 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.state import EngineState
-from openmsmq.engine.storage.layout import NEVER, Record, split_expiry_key
+from openmsmq.engine.storage.layout import NEVER, place_and_expiry, split_expiry_key
 from openmsmq.engine.storage.tables import Table
 
 RETRY: Final = 1
@@ -64,7 +64,7 @@ class Expiry:
     def add_express(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
         """Express messages were put into a queue."""
         for entry in entries:
-            expires = Record.unpack(entry.record).expires
+            _, _, expires = place_and_expiry(entry.record)
             if expires != NEVER:
                 heappush(self._heap, (expires, queue.number, entry.lookup))
                 self.expect(expires)

@@ -38,12 +38,16 @@ class ExpressStore:
         state = self._state
         now, entries = state.timeline.wall, []
         arrivals = arrivals or state.numbers.arrivals(len(messages))
-        for arrival, new in zip(arrivals, messages, strict=True):
-            packet = new.packet
-            record = pack_record(
-                0, len(packet), now, new.expires, 0, 0, 0, message_class, new.flags
-            )
-            entries.append(Entry(lookup_id(new.priority, arrival), record, packet, True))
+        records: dict[tuple[int, int, int], bytes] = {}
+        for arrival, (packet, priority, expires, _, flags, *_) in zip(
+            arrivals, messages, strict=True
+        ):
+            size = len(packet)
+            record = records.get((size, expires, flags))
+            if record is None:
+                record = pack_record(0, size, now, expires, 0, 0, 0, message_class, flags)
+                records[size, expires, flags] = record
+            entries.append(Entry(lookup_id(priority, arrival), record, packet, True))
         self.add(queue, entries)
         lookups = [entry.lookup for entry in entries]
         if state.history.limit:

@@ -17,10 +17,12 @@ from openmsmq.engine.storage.layout import (
     Owed,
     Record,
     flags_of,
+    index_key,
     packet_key,
     packet_keys,
     packet_place,
     place_and_expiry,
+    split_index_key,
 )
 from openmsmq.engine.storage.runs import (
     Found,
@@ -181,6 +183,8 @@ def first_sendable(
     removal, the message would be sent again, and the receiver would take it for a duplicate.
     """
     if not overdue and not queue.has_purged:
+        if not queue.express:
+            return _first_rows(snapshot, queue, count)
         return first_readable(snapshot, queue, count)
     found: list[Found] = []
     for item in _present(snapshot, queue, 0):
@@ -192,6 +196,22 @@ def first_sendable(
             found.append(item)
         elif flags_of(item[1]) & _TRANSACTIONAL:
             break
+    return found
+
+
+def _first_rows(snapshot: Snapshot, queue: ManagedQueue, count: int) -> list[Found]:
+    """The first messages of an outgoing queue that are free; none is in a run (`keeps_runs`)."""
+    found: list[Found] = []
+    is_held = queue.holds.is_held
+    for after, last in queue.parts_after(0):
+        if after < last:
+            ends = index_key(queue.number, after + 1), index_key(queue.number, last) + b"\0"
+            rows = (
+                (lookup, raw, False)
+                for key, raw in snapshot.scan(Table.INDEX, *ends)
+                if not is_held(lookup := split_index_key(key)[1])
+            )
+            found += islice(rows, count - len(found))
     return found
 
 

@@ -47,7 +47,7 @@ class ExpressMessages:
         entries, lists = self._entries, self._lists
         size = 0
         for entry in added:
-            lookup = entry.lookup
+            lookup, _, packet, _ = entry
             order = lists[lookup >> ARRIVAL_BITS]
             if not order or lookup > order[-1]:
                 order.append(lookup)
@@ -55,7 +55,7 @@ class ExpressMessages:
                 self._tidy()
                 insort(order, lookup)
             entries[lookup] = entry
-            size += len(entry.packet)
+            size += len(packet)
         self.size += size
 
     def rewrite(self, lookup: int, record: bytes) -> None:

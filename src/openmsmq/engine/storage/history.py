@@ -8,6 +8,7 @@ lookup identifiers count up together are named by the first and their number (`R
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import groupby, islice
@@ -16,7 +17,7 @@ from struct import Struct, pack
 from typing import Final, NamedTuple
 
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
-from openmsmq.limits import U32_MAX
+from openmsmq.limits import U16_MAX, U32_MAX
 
 PAGE_SIZE: Final = 3900
 "Of a page; more would leave half of LMDB's pages empty."
@@ -34,6 +35,8 @@ Timed = tuple[int, bytes]
 _PER_EVENT: Final = 120
 "Messages one event names; those of a larger one are spread over several."
 _DETAIL_MAX: Final = 400
+_RANGE_MIN: Final = 4
+"Messages below which it takes less to name each."
 RANGE: Final = 0x80
 "Set in the code of an event that names the first of several messages."
 _SOURCE_SIZE: Final = 16
@@ -124,6 +127,9 @@ def pack_event(
     event: int, queue: int, lookups: Sequence[int], ids: bytes, by: str, extra: str = ""
 ) -> list[bytes]:
     """An event as the pages hold it, in as many pieces as it needs."""
+    if len(lookups) >= _RANGE_MIN and _count_up(lookups, ids):
+        first = ids[:IDENTIFIER_SIZE]
+        return [pack_range(event, queue, lookups[0], len(lookups), first, by, extra)]
     detail = _detail(by, extra)
     pieces = []
     for start in range(0, len(lookups), _PER_EVENT):
@@ -133,6 +139,19 @@ def pack_event(
         head = _event.pack(event, queue, count, len(detail), 0)
         pieces.append(b"".join((head, own, pack(f"<{count}Q", *part), detail)))
     return pieces
+
+
+def _count_up(lookups: Sequence[int], ids: bytes) -> bool:
+    """Whether identifiers and lookup identifiers of messages count up together."""
+    count, (first, last) = len(lookups), (lookups[0], lookups[-1])
+    number = int.from_bytes(ids[_SOURCE_SIZE:IDENTIFIER_SIZE], "little")
+    is_whole = len(ids) == IDENTIFIER_SIZE * count <= IDENTIFIER_SIZE * U16_MAX
+    if not is_whole or last - first != count - 1 or number + count > U32_MAX:
+        return False
+    expected = array("I", ids[:IDENTIFIER_SIZE] * count)
+    words = IDENTIFIER_SIZE // expected.itemsize
+    expected[words - 1 :: words] = array("I", range(number, number + count))
+    return ids == expected.tobytes() and list(lookups) == list(range(first, last + 1))
 
 
 def pack_range(

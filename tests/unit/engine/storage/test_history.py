@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.unit.engine.world import NOW, World, letter
 
@@ -95,6 +97,35 @@ def test_one_event_may_name_many_messages(book: Book, count: int) -> None:
     for number in numbers:
         assert book.of(number) == [Happened(NOW, Event.ARRIVED, 16, number, "me", "")]
     assert all(len(page) <= PAGE_SIZE for page in book.pages)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lookups", "pieces"),
+    [
+        (range(7, 507), range(50, 550), 1),
+        (range(7, 10), range(50, 53), 1),
+        ([7, 8, 9, 11], range(50, 54), 1),
+        ([*range(7, 300), *range(400, 500)], range(50, 443), 4),
+        (range(7, 507), [*range(50, 549), 600], 5),
+        (range(2**32 - 100, 2**32), range(50, 150), 1),
+    ],
+)
+def test_messages_that_count_up_are_named_by_the_first(
+    book: Book, numbers: Sequence[int], lookups: Sequence[int], pieces: int
+) -> None:
+    """Each is found all the same, and none beside them."""
+    source = bytes(range(16))
+    ids = b"".join(source + number.to_bytes(4, "little") for number in numbers)
+    found = pack_event(Event.DELIVERED, 16, list(lookups), ids, "me")
+    assert len(found) == pieces
+    book.write(found)
+    for number, lookup in zip(numbers, lookups, strict=True):
+        name = source + number.to_bytes(4, "little")
+        (happened,) = book.history.of(book.store.snapshot, name)
+        assert (happened.event, happened.lookup) == (Event.DELIVERED, lookup)
+    for number in {min(numbers) - 1, (max(numbers) + 1) & 0xFFFFFFFF, 350}.difference(numbers):
+        name = source + number.to_bytes(4, "little")
+        assert book.history.of(book.store.snapshot, name) == []
 
 
 def test_an_event_about_no_message_is_none() -> None:
