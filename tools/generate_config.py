@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from openmsmq.service.configuration import CONFIG_FILE, default_text
-from openmsmq.service.options import OPTIONS, TABLES, Option
+from openmsmq.service.option import Option
+from openmsmq.service.options import OPTIONS, TABLES
 
 _TITLES: Final = {
     "manager": "The manager",

@@ -46,6 +46,7 @@ CHECKLISTS = {
     "mqrr": "Remote read",
     "mqmr": "Management",
     "mqqp": "Older remote read",
+    "mqmp": "The supporting server",
     "srmp": "Messages over HTTP",
     "pgm": "Multicast",
     "system": "The whole system",

@@ -1,1 +1,1 @@
-"""Interfaces that are called over DCE/RPC: remote read, and the endpoint mapper to find it."""
+"""Interfaces that are called over DCE/RPC, and the endpoint mapper to find them."""

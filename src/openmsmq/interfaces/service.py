@@ -26,6 +26,8 @@ from openmsmq.interfaces.qm2qm.server import OldReadServer
 from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM
 from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY, RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
+from openmsmq.interfaces.supporting_server.server import SupportingServer
+from openmsmq.interfaces.supporting_server.stubs import QMCOMM2
 from openmsmq.names.parts import fold
 from openmsmq.rpc.auth.context import AuthLevel, AuthType, SecurityContext
 from openmsmq.rpc.auth.ntlm import NtlmAcceptor, NtlmTarget
@@ -44,6 +46,7 @@ OFFERED: Final = {
     MANAGEMENT: "Management",
     QM2QM: "QM2QM",
     QMCOMM: "QMComm",
+    QMCOMM2: "QMComm2",
 }
 "Interfaces that the endpoint mapper knows."
 USERS_CHECK_S: Final = 1.0
@@ -67,6 +70,8 @@ class RpcSettings:
     "Seconds after which a transaction that its client does not use is aborted."
     keytab: Path | None = None
     "The keys of this computer, with which users log on by Kerberos."
+    supporting_clients_max: int = 0
+    "Clients without a queue manager that may use this one; 0 if it is no supporting server."
 
 
 class RefusalCounter(Protocol):
@@ -114,6 +119,18 @@ class RpcService:
         self.old_reading = OldReadServer(
             self.reading, driver, now=_loop_time, random_bytes=os.urandom
         )
+        self.supporting = SupportingServer(
+            local,
+            driver,
+            caller_of=self._caller_of,
+            policy=settings.policy,
+            clients_max=settings.supporting_clients_max,
+            now=_loop_time,
+            random_bytes=os.urandom,
+            opening=self.old_reading.opening,
+        )
+        self._supporting_deadlines = Deadlines(self.supporting.messages)
+        self.supporting.messages.on_deadline = self._supporting_deadlines.changed
         self._old_deadlines = Deadlines(self.old_reading)
         self.old_reading.on_deadline = self._old_deadlines.changed
         self._deadlines = Deadlines(self.reading.reads)
@@ -124,7 +141,8 @@ class RpcService:
             self.reading.transactions.interface,
             self.management.interface,
             self.old_reading.interface,
-            self.old_reading.opening,
+            self.supporting.interface,
+            self.supporting.message_interface,
         )
         self._mapper_server = self._make_server(self._mapper.interface)
         self._known: dict[str, User] = {}
@@ -176,6 +194,7 @@ class RpcService:
         if not self.connected:
             self._deadlines.stop()
             self._old_deadlines.stop()
+            self._supporting_deadlines.stop()
             if self._check is not None:
                 self._check.cancel()
 
@@ -221,7 +240,10 @@ class RpcService:
             self._users.refresh()
         except StorageError as error:
             log_event(_log, "users cannot be read", level=logging.ERROR, error=error)
-        if aborted := self.reading.transactions.abort_idle(self._settings.idle_after):
+        idle_after = self._settings.idle_after
+        aborted = self.reading.transactions.abort_idle(idle_after)
+        aborted += self.supporting.units.abort_idle(idle_after)
+        if aborted:
             self._counter.refused("rpc: idle transaction")
             log_event(_log, "transaction aborted", reason="idle", count=aborted)
         now = {fold(user.name): user for user in self._users}

@@ -8,6 +8,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from openmsmq.rpc.association import Association
+from openmsmq.rpc.limits import REQUEST_STUB_MAX
 from openmsmq.rpc.ndr.structure import Structure
 from openmsmq.rpc.syntax import SyntaxId
 
@@ -31,6 +32,8 @@ class RpcInterface:
     name: str
     syntax: SyntaxId
     methods: Mapping[int, RpcMethod]
+    request_max: int = REQUEST_STUB_MAX
+    "Bytes of arguments that are taken."
 
 
 @dataclass(frozen=True, slots=True)

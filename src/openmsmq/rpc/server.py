@@ -23,7 +23,6 @@ from openmsmq.rpc.limits import (
     FRAGMENT_SIZE,
     FRAGMENT_SIZE_LEAST,
     IDLE_CALL_WITHIN,
-    REQUEST_STUB_MAX,
     STRAY_CALLS,
     UNREAD_MAX,
 )
@@ -370,7 +369,8 @@ class ServerConnection:
             self._refuse_call(pdu, request, RpcStatus.INVALID_PRES_CONTEXT_ID)
             return False
         ids = pdu.call_id, request.context_id, request.opnum
-        self._assembly = Assembly(*ids, REQUEST_STUB_MAX)
+        most = self._contexts[request.context_id].interface.request_max
+        self._assembly = Assembly(*ids, most)
         return True
 
     def _continues(self, pdu: Pdu, request: RequestHeader) -> bool:

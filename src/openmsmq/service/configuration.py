@@ -15,7 +15,8 @@ from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import InvalidParameter
 from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
-from openmsmq.service.options import OPTIONS, PORT, SECONDS, TABLES, Option
+from openmsmq.service.option import Option
+from openmsmq.service.options import OPTIONS, PORT, SECONDS, TABLES
 from openmsmq.service.values import OFF, HttpDestination, PeerEntry, RemoteManagerEntry
 from openmsmq.transports.pgm.limits import WINDOW_BYTES_MAX
 from openmsmq.types.caller import Grant
@@ -75,6 +76,8 @@ class Config:
     rpc_allow_anonymous: bool = False
     rpc_accept_integrity: bool = False
     rpc_keytab: Path | None = None
+    supporting_server: bool = False
+    supporting_clients_max: int = 100
     rpc_managers: Mapping[str, RemoteManagerEntry] = field(default_factory=dict)
     srmp_port: int | None = None
     srmp_bind: str | None = None
@@ -131,6 +134,8 @@ class Config:
             raise ConfigError("binary.tls_port and certificates of peers need tls.cert and tls.key")
         if self.tls_clients and self.tls_client_ca is None:
             raise ConfigError("tls.clients needs tls.client_ca: else no certificate is asked for")
+        if self.supporting_server and not self.takes_remote_calls:
+            raise ConfigError("rpc.supporting_server needs rpc.port, where its clients call")
         if self.multicast_rate * 1024 * self.multicast_window > WINDOW_BYTES_MAX:
             raise ConfigError(
                 f"multicast.rate times multicast.window is {self.multicast_rate} KiB/s times"

@@ -273,6 +273,7 @@ class StandardListeners:
             config.rpc_connections_max,
             config.idle_transaction_limit or TRANSACTION_IDLE_AFTER,
             config.rpc_keytab,
+            config.supporting_clients_max if config.supporting_server else 0,
         )
         users = Users(config.data)
         return RpcService(local, driver, users, SystemClock(), settings, self._metrics)

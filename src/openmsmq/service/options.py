@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from openmsmq.access.certificates import read_clients
 from openmsmq.limits import U16_MAX
+from openmsmq.service.option import Option
 from openmsmq.service.values import (
     OFF,
     read_computer,
@@ -29,35 +29,11 @@ from openmsmq.service.values import (
     read_senders,
     read_text,
 )
-from openmsmq.toml import Value, one_of, or_word, read_flag, some_of, whole
+from openmsmq.toml import one_of, or_word, read_flag, some_of, whole
 
 LOG_FORMATS: Final = ("text", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 _SECONDS_MAX: Final = 10**9
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """How a field of `Config` is written, and what it means."""
-
-    place: str
-    "In a file: the table and the key."
-    read: Value[Any]
-    help: str
-    flag: str = ""
-    "On the command line, with what follows it; empty: only a file can say it."
-    live: bool = False
-    "It can change while the manager runs."
-
-    @property
-    def table(self) -> str:
-        """The table of a file that it stands in."""
-        return self.place.partition(".")[0]
-
-    @property
-    def key(self) -> str:
-        """Its name there."""
-        return self.place.partition(".")[2]
 
 
 PORT: Final = or_word(whole(0, U16_MAX), OFF)
@@ -262,6 +238,15 @@ OPTIONS: Final[Mapping[str, Option]] = {
         read_path,
         "The keytab of this computer, host/NAME: users of its realm log on with Kerberos, too."
         " Needs openmsmq[kerberos].",
+    ),
+    "supporting_server": Option(
+        "rpc.supporting_server",
+        read_flag,
+        "Serve clients without a queue manager of their own: they create queues, send and receive.",
+        "--supporting-server",
+    ),
+    "supporting_clients_max": Option(
+        "rpc.supporting_clients_max", _LIMIT, "Such clients that have queues open at a time."
     ),
     "rpc_managers": Option(
         "rpc.managers",

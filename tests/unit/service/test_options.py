@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.service.options import OPTIONS, PORT, TABLES, Option
+from openmsmq.service.option import Option
+from openmsmq.service.options import OPTIONS, PORT, TABLES
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -6,13 +6,12 @@ from typing import Any, Final
 
 from openmsmq.errors import OperationCancelled
 from openmsmq.interfaces.qm2qm import stubs as old
-from openmsmq.interfaces.qm2qm.transfer_buffer import FIELDS, SendPart, TransferBuffer1
+from openmsmq.interfaces.qm2qm.transfer_buffer import FIELDS, SendPart, TransferBuffer1, blank
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.sections import message_packet, sections_of
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.origin import without_origin
 from openmsmq.packet.view import PacketView
-from openmsmq.rpc.ndr.kinds import Integer
 
 UNSUPPORTED: Final = (
     "the manager has older remote read only (MS-MQQP), without moves and transactions"
@@ -21,12 +20,7 @@ NEW_VERSION: Final = 5, 1, 951
 "From this version on RemoteQMStartReceive2 is there ([MS-MQQP] 3.2.4.2; SS-42)."
 _make: Final[Any] = TransferBuffer1
 _part: Final[Any] = SendPart
-NO_BUFFER: Final[Any] = _make(
-    *(
-        _part(None, None) if name == "part" else (0 if isinstance(kind, Integer) else None)
-        for name, kind in FIELDS.items()
-    )
-)
+NO_BUFFER: Final[Any] = _make(**blank(FIELDS) | {"part": _part(None, None)})
 "An empty CACTransferBufferV1, which R_QMCreateRemoteCursor does not look at ([MS-MQMP] note 29)."
 
 

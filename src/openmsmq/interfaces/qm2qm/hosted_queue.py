@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.messages.cursor import QueueCursor
-from openmsmq.engine.queues.entry import Entry
 from openmsmq.errors import InsufficientResources
 from openmsmq.interfaces.limits import CURSORS_MAX, REQUESTS_MAX
+from openmsmq.interfaces.waits import WaitingRead
 from openmsmq.rpc.association import Association
-
-
-@dataclass(slots=True, eq=False)
-class WaitingRead:
-    """RemoteReadEntry: a read that waits ([MS-MQQP] 3.1.1.2)."""
-
-    read: Future[list[Entry]] | None = None
-    due: tuple[float, int] | None = None
-    "When the wait is over: its place among all."
 
 
 @dataclass(slots=True, eq=False)

@@ -18,7 +18,6 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage.layout import Record
 from openmsmq.errors import (
     AccessDenied,
-    IllegalOperation,
     InvalidHandle,
     InvalidParameter,
     MQError,
@@ -28,7 +27,6 @@ from openmsmq.errors import (
     TransactionSequence,
     UnsupportedAccessMode,
     UnsupportedFormatNameOperation,
-    WksCantServeClient,
 )
 from openmsmq.interfaces.driver import EngineDriver
 from openmsmq.interfaces.qm2qm import stubs
@@ -37,11 +35,9 @@ from openmsmq.interfaces.qm2qm.hosted_queue import (
     HostedQueue,
     OpenedContext,
     ReadSession,
-    WaitingRead,
 )
 from openmsmq.interfaces.qm2qm.old_actions import action_of
 from openmsmq.interfaces.qm2qm.stubs import CANCELED, Qm2qmOpnum, QmcommOpnum
-from openmsmq.interfaces.qm2qm.waits import Waits
 from openmsmq.interfaces.remote_read.actions import ReadAction
 from openmsmq.interfaces.remote_read.reads import begin_read
 from openmsmq.interfaces.remote_read.results import (
@@ -52,6 +48,7 @@ from openmsmq.interfaces.remote_read.results import (
 )
 from openmsmq.interfaces.remote_read.server import PEEK_ACCESS, RECEIVE_ACCESS, RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import ACK, INFINITE_MS, NoArguments
+from openmsmq.interfaces.waits import WaitingRead, Waits
 from openmsmq.limits import U32_MAX
 from openmsmq.names.queue_format import QueueFormatType
 from openmsmq.packet.headers.trailer import split_stored
@@ -72,8 +69,6 @@ RESERVED_CURSOR: Final = 0x0B
 "No cursor has this number ([MS-MQMP] 3.1.4.19)."
 VERSION: Final = stubs.VersionResult(6, 1, 7600)
 "Clients of this one use RemoteQMStartReceive2 ([MS-MQQP] 3.2.4.2)."
-OF_SUPPORTING_SERVERS: Final = (*range(6, 13), *range(14, 21), 22, 23, 26, 27, 28)
-"Operations of qmcomm that only a supporting server has ([MS-MQMP] 3.1.4)."
 KINDS: Final = (
     QueueFormatType.PUBLIC,
     QueueFormatType.PRIVATE,
@@ -104,12 +99,12 @@ class OldReadServer:
         self._queues: dict[int, HostedQueue] = {}
         "By the number that clients know."
         self._next_cursor = 0
-        self._waits = Waits()
+        self._waits: Waits[HostedQueue] = Waits()
         self.on_deadline: Callable[[], None] = _nothing
         "Called when `next_deadline` may have become earlier."
         self.interface = RpcInterface("qm2qm", stubs.QM2QM, self._qm2qm())
-        self.opening = RpcInterface("qmcomm", stubs.QMCOMM, self._qmcomm())
-        "The part of qmcomm that opens queues."
+        self.opening = self._qmcomm()
+        "The operations of qmcomm that open queues."
 
     def __len__(self) -> int:
         return len(self._queues)
@@ -139,9 +134,6 @@ class OldReadServer:
 
     def _qmcomm(self) -> dict[int, RpcMethod]:
         op = QmcommOpnum
-        name = "of supporting servers"
-        methods = {opnum: RpcMethod(name, NoArguments, _refuse) for opnum in OF_SUPPORTING_SERVERS}
-        methods[1] = RpcMethod("R_QMGetRemoteQueueName", NoArguments, _refuse_old)
         rows: dict[int, tuple[str, type[Structure], Callable[[RpcCall], None]]] = {
             op.OPEN_REMOTE_QUEUE: ("R_QMOpenRemoteQueue", stubs.OpenRemoteQueue, self._open),
             op.CLOSE_REMOTE_QUEUE_CONTEXT: (
@@ -155,7 +147,7 @@ class OldReadServer:
                 self._create_cursor,
             ),
         }
-        methods |= {opnum: RpcMethod(*row) for opnum, row in rows.items()}
+        methods = {opnum: RpcMethod(*row) for opnum, row in rows.items()}
         methods[op.GET_SERVER_PORT] = RpcMethod(
             "R_QMGetRTQMServerPort", stubs.OneNumber, self._port_of_old, False
         )
@@ -530,16 +522,6 @@ def _check_level(call: RpcCall, queue: HostedQueue) -> None:
     """Readers of a queue use a login as strong as its opener (SS-04)."""
     if call.client.level < queue.least_level:
         raise RpcFault(RpcStatus.ACCESS_DENIED)
-
-
-def _refuse(call: RpcCall) -> None:
-    """This manager is no supporting server ([MS-MQMP] 3.1.4; SS-08)."""
-    raise RpcFault(WksCantServeClient.hresult)
-
-
-def _refuse_old(call: RpcCall) -> None:
-    """R_QMGetRemoteQueueName is obsolete ([MS-MQMP] 3.1.4.1)."""
-    raise RpcFault(IllegalOperation.hresult)
 
 
 def _nothing() -> None:

@@ -1,13 +1,14 @@
-"""CACTransferBufferV1, the message of old calls ([MS-MQMP] 2.2.3.2).
+"""CACTransferBufferV1 and V2, the message of old calls ([MS-MQMP] 2.2.3.2, 2.2.3.3).
 
-Every pointer may be NULL whatever the size beside it says; sizes are those of the arrays.
+Every pointer may be NULL whatever the size beside it says; else sizes are those of the arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from openmsmq.interfaces.limits import VARIANT_ELEMENTS_MAX
+from openmsmq.interfaces.limits import NAME_MAX, READ_SIZE_MAX, VARIANT_ELEMENTS_MAX
 from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
 from openmsmq.rpc.ndr.kinds import (
     ByteArray,
@@ -16,10 +17,14 @@ from openmsmq.rpc.ndr.kinds import (
     IntegerArray,
     NdrKind,
     Pointer,
+    Scope,
     Union,
     Uuid,
 )
+from openmsmq.rpc.ndr.stream import NdrReader
 from openmsmq.rpc.ndr.structure import Structure, nested, structure
+
+CORRELATION_SIZE: Final = 20
 
 
 def declared(name: str, **kinds: NdrKind) -> type[Structure]:
@@ -30,41 +35,66 @@ def declared(name: str, **kinds: NdrKind) -> type[Structure]:
 
 
 def placed(target: NdrKind) -> NdrKind:
-    """A pointer behind a pointer."""
-    return Pointer(nested(declared("Place", place=Pointer(target))))
+    """A pointer behind a pointer: NULL if either is (SS-25), whatever its size.
+
+    ([MS-MQMP] 3.1.5.2)
+    """
+    return Pointer(Pointer(target, sizes_null=True))
 
 
-_MOST: Final = VARIANT_ELEMENTS_MAX
+class ExactBytes(ByteArray):
+    """An array of bytes whose counts are the same number always."""
+
+    def read_counts(self, reader: NdrReader, name: str, scope: Scope) -> int:
+        """The number of elements that follow; any other is refused."""
+        count = super().read_counts(reader, name, scope)
+        if count != self.most:
+            reader.fail(name, f"{count} bytes are not {self.most}")
+        return count
+
+
+def _bytes(size: str, length: str | None = None) -> NdrKind:
+    return placed(ByteArray(most=READ_SIZE_MAX, size_is=size, length_is=length))
+
+
+def _wide(size: str, length: str | None = None) -> NdrKind:
+    return placed(IntegerArray("H", most=VARIANT_ELEMENTS_MAX, size_is=size, length_is=length))
+
+
 _P1, _P2, _P4 = (Pointer(Integer(code)) for code in "BHI")
 _N4: Final = Integer("I")
-_VARYING: Final = placed(ByteArray(most=_MOST, varying=True))
-_SIZED: Final = placed(ByteArray(most=_MOST))
-_WIDE: Final = placed(IntegerArray("H", most=_MOST))
+_NAME_SIZE: Final = Integer("I", 0, NAME_MAX)
+_OBJECT_ID: Final = placed(nested(ObjectId))
 _QUEUE_FORMAT: Final = Pointer(nested(QueueFormatArgument))
+NAMES: Final = ("response", "admin", "destination", "ordering")
+"What the receiver of a message may ask the names of."
 
 SendPart: Final = declared("SendPart", admin=_QUEUE_FORMAT, response=_QUEUE_FORMAT)
-ReceivePart: Final = declared(
-    "ReceivePart",
-    timeout=_N4,
-    action=_N4,
-    asynchronous=_N4,
-    cursor=_N4,
+RECEIVE_FIELDS: Final[dict[str, NdrKind]] = {
+    "timeout": _N4,
+    "action": _N4,
+    "asynchronous": _N4,
+    "cursor": _N4,
     **{
         field: kind
-        for name in ("response", "admin", "destination", "ordering")
+        for name in NAMES
         for field, kind in (
-            (f"{name}_size", _N4),
-            (f"{name}_name", _WIDE),
+            (f"{name}_size", _NAME_SIZE),
+            (f"{name}_name", _wide(f"{name}_size")),
             (f"{name}_needed", _P4),
         )
     },
-)
+}
+ReceivePart: Final = declared("ReceivePart", **RECEIVE_FIELDS)
+CursorPart: Final = declared("CursorPart", cursor=_N4, server_queue=_N4, client_queue=_N4)
 FIELDS: Final[dict[str, NdrKind]] = {
     "transfer_type": Integer("I", 0, 2),
-    "part": Union("transfer_type", "I", {0: nested(SendPart), 1: nested(ReceivePart), 2: None}),
+    "part": Union(
+        "transfer_type", "I", {0: nested(SendPart), 1: nested(ReceivePart), 2: nested(CursorPart)}
+    ),
     "message_class": _P2,
-    "message_id": placed(nested(ObjectId)),
-    "correlation_id": _VARYING,
+    "message_id": _OBJECT_ID,
+    "correlation_id": placed(ExactBytes(most=CORRELATION_SIZE, varying=True)),
     "sent": _P4,
     "arrived": _P4,
     "priority": _P1,
@@ -72,11 +102,11 @@ FIELDS: Final[dict[str, NdrKind]] = {
     "acknowledge": _P1,
     "auditing": _P1,
     "application_tag": _P4,
-    "body": _VARYING,
+    "body": _bytes("body_allocated", "body_size"),
     "body_size": _N4,
     "body_allocated": _N4,
     "body_needed": _P4,
-    "title": placed(IntegerArray("H", most=_MOST, varying=True)),
+    "title": _wide("title_size", "title_size"),
     "title_size": _N4,
     "title_needed": _P4,
     "absolute_time_to_queue": _N4,
@@ -85,33 +115,33 @@ FIELDS: Final[dict[str, NdrKind]] = {
     "time_left_to_live": _P4,
     "trace": _P1,
     "sender_type": _P4,
-    "sender": _SIZED,
+    "sender": _bytes("sender_size"),
     "sender_needed": _P4,
     "privacy": _P4,
     "authentication_level": _N4,
     "authenticated": _P1,
     "hash_algorithm": _P4,
     "encryption_algorithm": _P4,
-    "certificate": _SIZED,
+    "certificate": _bytes("certificate_size"),
     "certificate_size": _N4,
     "certificate_needed": _P4,
-    "provider": _WIDE,
+    "provider": _wide("provider_size"),
     "provider_size": _N4,
     "provider_needed": _P4,
     "provider_type": _P4,
     "is_default_provider": _N4,
-    "keys": _SIZED,
+    "keys": _bytes("keys_size"),
     "keys_size": _N4,
     "keys_needed": _P4,
     "is_encrypted": Integer("B"),
     "is_authenticated": Integer("B"),
     "sender_size": Integer("H"),
-    "signature": _SIZED,
+    "signature": _bytes("signature_size"),
     "signature_size": _N4,
     "signature_needed": _P4,
     "source": placed(Uuid()),
     "unit": Pointer(FixedBytes(16)),
-    "extension": _VARYING,
+    "extension": _bytes("extension_size", "extension_size"),
     "extension_size": _N4,
     "extension_needed": _P4,
     "connector_type": placed(Uuid()),
@@ -120,3 +150,34 @@ FIELDS: Final[dict[str, NdrKind]] = {
 }
 "The fields of version 1, in their order."
 TransferBuffer1: Final = declared("CACTransferBufferV1", **FIELDS)
+NEWER_FIELDS: Final[dict[str, NdrKind]] = FIELDS | {
+    "is_first": _P1,
+    "is_last": _P1,
+    "transaction_id": _OBJECT_ID,
+}
+"Those of version 2 ([MS-MQMP] 2.2.3.3)."
+TransferBuffer2: Final = declared("CACTransferBufferV2", **NEWER_FIELDS)
+
+
+def blank(fields: Mapping[str, NdrKind]) -> dict[str, Any]:
+    """Every number 0, every pointer NULL."""
+    return {name: 0 if isinstance(kind, Integer) else None for name, kind in fields.items()}
+
+
+def send_buffer(
+    admin: QueueFormatArgument | None = None,
+    response: QueueFormatArgument | None = None,
+    **given: Any,
+) -> Any:
+    """A buffer with a message to send; what is not given is the default ([MS-MQMP] 3.1.5.2)."""
+    part: Any = SendPart
+    make: Any = TransferBuffer2
+    return make(**blank(NEWER_FIELDS) | {"part": part(admin, response)} | given)
+
+
+def receive_buffer(part: Mapping[str, Any], **given: Any) -> Any:
+    """A buffer for a message to receive; what is not given is not wanted ([MS-MQMP] 3.1.5.3)."""
+    receiving: Any = ReceivePart
+    make: Any = TransferBuffer2
+    found = receiving(**blank(RECEIVE_FIELDS) | dict(part))
+    return make(**blank(NEWER_FIELDS) | {"transfer_type": 1, "part": found} | given)

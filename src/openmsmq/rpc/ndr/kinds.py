@@ -261,8 +261,10 @@ class Pointer(Deferring):
 
     alignment = widest = 4
 
-    def __init__(self, target: NdrKind) -> None:
+    def __init__(self, target: NdrKind, *, sizes_null: bool = False) -> None:
+        """`sizes_null` says that NULL may have a size beside it, which means nothing."""
         self.target = target
+        self._sizes_null = sizes_null
 
     def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
         referent = reader.number("I", name)
@@ -284,7 +286,9 @@ class Pointer(Deferring):
     def _check_null(self, reader: NdrReader, name: str, scope: Scope) -> None:
         """NULL cannot have elements ([MS-RPCE] 3.1.1.5.3.3.1.2; [MS-MQRR] 3.1.4)."""
         target = self.target
-        if isinstance(target, Sized) and (size := scope.get(target.size_is or "", 0)):
+        if self._sizes_null or not isinstance(target, Sized):
+            return
+        if size := scope.get(target.size_is or "", 0):
             reader.fail(name, f"NULL where {size} elements are announced")
 
     def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:

@@ -8,7 +8,7 @@ from tests.unit.interfaces.qm2qm.test_server import Opener, World
 
 from openmsmq.errors import InsufficientResources
 from openmsmq.interfaces.limits import CURSORS_MAX, REQUESTS_MAX
-from openmsmq.interfaces.qm2qm.hosted_queue import WaitingRead
+from openmsmq.interfaces.waits import WaitingRead
 
 
 def test_cursors_and_waiting_reads_are_bounded() -> None:

@@ -12,7 +12,7 @@ from tests.strategies.rpc import Pair, make_acceptor, numbers
 
 from openmsmq.interfaces.qm2qm import stubs
 from openmsmq.interfaces.qm2qm.hosted_queue import ReadSession
-from openmsmq.interfaces.qm2qm.server import OF_SUPPORTING_SERVERS, OldReadServer
+from openmsmq.interfaces.qm2qm.server import OldReadServer
 from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM, Qm2qmOpnum, QmcommOpnum
 from openmsmq.interfaces.queue_format import DistributionListId, QueueFormatArgument
 from openmsmq.interfaces.remote_read.actions import ReadAction
@@ -21,6 +21,7 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.rpc.association import Association
 from openmsmq.rpc.auth.context import AuthLevel
+from openmsmq.rpc.interface import RpcInterface
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.rpc.server import RpcServer
 from openmsmq.rpc.status import RpcFault, RpcStatus
@@ -45,7 +46,7 @@ class World(RemoteWorld):
         self.old = OldReadServer(
             self.server, self.driver, now=self.clock.elapsed, random_bytes=numbers()
         )
-        offered = [self.old.interface, self.old.opening]
+        offered = [self.old.interface, RpcInterface("qmcomm", QMCOMM, self.old.opening)]
         self.rpc = RpcServer(offered, numbers(), make_acceptor, lambda _: AuthLevel.NONE)
 
     def pass_time(self, seconds: float) -> None:
@@ -86,6 +87,11 @@ class Opener(Client):
         if isinstance(name, str):
             name = QueueFormatArgument.of(parse_format_name(name))
         asked = stubs.OpenRemoteQueue(name, 4711, access, share, UUID(int=1), 0x400)
+        return self.call(QmcommOpnum.OPEN_REMOTE_QUEUE, asked, stubs.OpenedRemoteQueue)
+
+    def ask_as(self, process: int, licence: UUID, platform: int) -> Any:
+        name = QueueFormatArgument.of(parse_format_name(ORDERS))
+        asked = stubs.OpenRemoteQueue(name, process, 1, 0, licence, platform)
         return self.call(QmcommOpnum.OPEN_REMOTE_QUEUE, asked, stubs.OpenedRemoteQueue)
 
     def close(self, handle: UUID) -> Any:
@@ -196,7 +202,7 @@ def opened(opener: Opener, reader: Reader, name: str = ORDERS, access: int = 1) 
 
 def test_ports_and_version_are_answered_without_a_session(opener: Opener, reader: Reader) -> None:
     """MQQP-013, MQQP-014, MQQP-015, MQQP-016, MQQP-019, MQQP-021, MQQP-040, MQQP-181, MQQP-182,
-    MQQP-183, MQQP-184, MQQP-185
+    MQQP-183, MQQP-184, MQQP-185, MQMP-008, MQMP-009, MQMP-010, MQMP-011, MQMP-013, MQMP-018
     """
     for kind, port in ((0, 2103), (1, 2103), (2, 0), (3, 0)):
         for client, opnum in ((reader, 7), (opener, 31)):
@@ -210,14 +216,11 @@ def test_ports_and_version_are_answered_without_a_session(opener: Opener, reader
 
 
 def test_there_are_no_other_operations(opener: Opener, reader: Reader) -> None:
-    """MQQP-011, MQQP-012: those of supporting servers are refused."""
+    """MQQP-011, MQQP-012"""
     for opnum in (11, 12, 100):
         assert reader.call(opnum, b"", stubs.OneNumber) == RpcStatus.OP_RNG_ERROR
     for opnum in (0, 5, 13, 21, 24, 25, 29, 30, 32):
         assert opener.call(opnum, b"", stubs.OneNumber) == RpcStatus.OP_RNG_ERROR
-    for opnum in OF_SUPPORTING_SERVERS:
-        assert opener.call(opnum, b"", stubs.OneNumber) == 0xC00E0066
-    assert opener.call(1, b"", stubs.OneNumber) == 0xC00E0064
 
 
 # Opening
@@ -241,6 +244,7 @@ def test_there_are_no_other_operations(opener: Opener, reader: Reader) -> None:
             UNSUPPORTED,
         ),
         ("MULTICAST=234.1.1.1:8001", 1, 0, UNSUPPORTED),
+        ("DIRECT=http://HOST/msmq/private$/orders", 1, 0, UNSUPPORTED),
         ("DIRECT=OS:HOST\\private$\\none", 1, 0, NOT_FOUND),
         ("DIRECT=OS:elsewhere\\private$\\orders", 1, 0, NOT_FOUND),
     ],
@@ -248,9 +252,15 @@ def test_there_are_no_other_operations(opener: Opener, reader: Reader) -> None:
 def test_what_cannot_be_opened_is_refused(
     opener: Opener, name: Any, access: int, share: int, result: int
 ) -> None:
-    """Access and names are looked at before the queue."""
+    """MQMP-098 to MQMP-105, MQMP-118, MQMP-126: access and names are looked at before the queue."""
     found = opener.ask(name, access, share)
     assert (found.result, found.handle, found.queue) == (result, NULL_HANDLE, 0)
+
+
+def test_process_licence_and_platform_mean_nothing(opener: Opener) -> None:
+    """MQMP-106, MQMP-108, MQMP-109"""
+    for process, licence, platform in ((0, 0, 0), (1, 5, 0x100), (0xFFFFFFFF, 9, 0x7777)):
+        assert opener.ask_as(process, UUID(int=licence), platform).result == 0
 
 
 def test_over_long_names_get_a_fault_and_the_next_caller_is_served(world: World) -> None:
@@ -262,9 +272,14 @@ def test_over_long_names_get_a_fault_and_the_next_caller_is_served(world: World)
 
 
 def test_rights_and_share_modes_are_those_of_remote_read(world: World) -> None:
-    """MQQP-023"""
-    assert Opener(world).ask(ORDERS, share=1).result == 0
+    """MQQP-023, MQMP-114, MQMP-115, MQMP-117, MQMP-133"""
+    first = Opener(world)
+    exclusive = first.ask(ORDERS, share=1)
+    assert exclusive.result == 0
     assert Opener(world).ask(ORDERS).result == SHARING
+    first.close(exclusive.handle)
+    assert Opener(world).ask(ORDERS).result == 0
+    assert Opener(world).ask(ORDERS, share=1).result == SHARING
     for grant in (Grant("send"), Grant("read", ("private$\\other",))):
         bob = Opener(World(Caller("bob", grant)))
         for name in (ORDERS, "DIRECT=OS:HOST\\private$\\none"):
@@ -273,7 +288,7 @@ def test_rights_and_share_modes_are_those_of_remote_read(world: World) -> None:
 
 def test_a_number_counts_once_and_cannot_be_guessed(world: World, opener: Opener) -> None:
     """MQQP-025, MQQP-028, MQQP-065 to MQQP-068, MQQP-071 to MQQP-075, MQQP-077,
-    MQQP-039
+    MQQP-039, MQMP-120 to MQMP-122, MQMP-124
     """
     found = opener.ask(ORDERS)
     assert found.queue == found.pointer == found.context != 0
@@ -293,7 +308,7 @@ def test_a_number_counts_once_and_cannot_be_guessed(world: World, opener: Opener
 
 
 def test_the_opener_closes_what_no_session_has_taken(world: World, opener: Opener) -> None:
-    """MQQP-076"""
+    """MQQP-076, MQMP-036, MQMP-119, MQMP-127 to MQMP-131, MQMP-491"""
     queue = world.manager.find_queue("orders")
     first = opener.ask(ORDERS)
     assert len(queue.modes) == 1
@@ -316,7 +331,7 @@ def test_the_opener_closes_what_no_session_has_taken(world: World, opener: Opene
 def test_a_message_is_received_in_two_steps(world: World, opener: Opener, reader: Reader) -> None:
     """MQQP-029, MQQP-032, MQQP-033, MQQP-043, MQQP-045, MQQP-046, MQQP-047, MQQP-050 to MQQP-053,
     MQQP-092, MQQP-094, MQQP-098 to MQQP-102, MQQP-104, MQQP-111, MQQP-112, MQQP-138 to MQQP-140,
-    MQQP-142, MQQP-143, MQQP-146
+    MQQP-142, MQQP-143, MQQP-146, MQMP-112, MQMP-116
     """
     world.send("one", "two")
     number = opened(opener, reader)
@@ -399,7 +414,7 @@ def test_sizes_and_acknowledgements_out_of_range_get_a_fault(reader: Reader) -> 
 def test_a_handle_to_peek_neither_receives_nor_purges(
     world: World, opener: Opener, reader: Reader
 ) -> None:
-    """MQQP-026, MQQP-027"""
+    """MQQP-026, MQQP-027, MQMP-113, MQMP-116"""
     world.send("one")
     number = opened(opener, reader, access=0x20)
     assert reader.start(number).result == ACCESS_DENIED
@@ -545,7 +560,9 @@ def test_lookups_are_checked(opener: Opener, reader: Reader) -> None:
 
 
 def test_cursors_walk_through_a_queue(world: World, opener: Opener, reader: Reader) -> None:
-    """MQQP-087, MQQP-093, MQQP-095, MQQP-096, MQQP-097, MQQP-156 to MQQP-159, MQQP-161"""
+    """MQQP-087, MQQP-093, MQQP-095, MQQP-096, MQQP-097, MQQP-156 to MQQP-159, MQQP-161,
+    MQMP-134 to MQMP-140
+    """
     world.send("a", "b")
     asked = opener.ask(ORDERS)
     number = asked.queue
@@ -573,6 +590,7 @@ def test_cursors_walk_through_a_queue(world: World, opener: Opener, reader: Read
 
 
 def test_no_cursor_has_the_reserved_number(opener: Opener) -> None:
+    """MQMP-141"""
     number = opener.ask(ORDERS).queue
     made = {opener.cursor(number)[0] for _ in range(20)}
     assert len(made) == 20

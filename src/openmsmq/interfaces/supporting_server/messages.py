@@ -1,0 +1,285 @@
+"""DependentMessages of dependent clients: sent, received and peeked at ([MS-MQMP] 3.1.5).
+
+A receive goes in two steps inside, so that a message whose client has too little room for it, or is
+gone, stays in its place (SS-26, SS-29).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.messages.cursor import QueueCursor
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.transactions.transaction import ManagedTransaction
+from openmsmq.errors import (
+    AccessDenied,
+    IllegalCursorAction,
+    IllegalOperation,
+    InvalidParameter,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+    TransactionUsage,
+)
+from openmsmq.interfaces.driver import EngineDriver
+from openmsmq.interfaces.qm2qm.old_actions import PLAIN_ACTIONS
+from openmsmq.interfaces.queue_format import ObjectId
+from openmsmq.interfaces.remote_read.actions import ReadAction
+from openmsmq.interfaces.remote_read.reads import begin_read
+from openmsmq.interfaces.remote_read.results import OK, result_of
+from openmsmq.interfaces.remote_read.stubs import INFINITE_MS
+from openmsmq.interfaces.supporting_server import stubs
+from openmsmq.interfaces.supporting_server.answers import answer
+from openmsmq.interfaces.supporting_server.filled_buffer import filled
+from openmsmq.interfaces.supporting_server.open_queues import DependentQueue, OpenQueues
+from openmsmq.interfaces.supporting_server.sent_message import message_of
+from openmsmq.interfaces.supporting_server.stubs import MessageOpnum
+from openmsmq.interfaces.supporting_server.units import DependentUnits
+from openmsmq.interfaces.waits import WaitingRead, Waits
+from openmsmq.rpc.interface import RpcCall, RpcMethod
+from openmsmq.rpc.ndr.structure import Structure
+from openmsmq.types.access import Access
+from openmsmq.types.ids import SentId
+
+RECEIVE: Final = 1
+"uTransferType of a message to receive ([MS-MQMP] 2.2.3.2)."
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """One read of a client, until it is answered."""
+
+    call: RpcCall
+    queue: DependentQueue
+    buffer: Any
+    action: ReadAction
+    cursor: QueueCursor | None
+    transaction: ManagedTransaction | None
+    place: tuple[int, Any] | None = None
+    "Where the cursor stood."
+
+    def answer(self, result: int, buffer: Any = None) -> None:
+        """End the call; without a message the buffer is as it came."""
+        self.call.respond(stubs.ReceivedBuffer(self.buffer if buffer is None else buffer, result))
+
+
+class DependentMessages:
+    """The operations of qmcomm2."""
+
+    def __init__(
+        self,
+        manager: QueueManager,
+        driver: EngineDriver,
+        queues: OpenQueues,
+        units: DependentUnits,
+        waits: Waits[DependentQueue],
+        now: Callable[[], float],
+    ) -> None:
+        self._manager = manager
+        self._driver = driver
+        self._queues = queues
+        self._units = units
+        self._waits = waits
+        self._now = now
+        self.on_deadline: Callable[[], None] = _nothing
+        "Called when the next deadline may have become earlier."
+
+    def methods(self) -> dict[int, RpcMethod]:
+        """The operations, by number."""
+        rows: dict[int, tuple[str, type[Structure], Callable[[RpcCall], None]]] = {
+            MessageOpnum.SEND_INTERNAL: (
+                "QMSendMessageInternalEx",
+                stubs.SendInternal,
+                self._send_internal,
+            ),
+            MessageOpnum.SEND: ("rpc_ACSendMessageEx", stubs.SendMessage, self._send),
+            MessageOpnum.RECEIVE: ("rpc_ACReceiveMessageEx", stubs.ReceiveMessage, self._receive),
+            MessageOpnum.CREATE_CURSOR: (
+                "rpc_ACCreateCursorEx",
+                stubs.CreateCursor,
+                self._create_cursor,
+            ),
+        }
+        return {opnum: RpcMethod(*row) for opnum, row in rows.items()}
+
+    # Sending
+
+    def _send_internal(self, call: RpcCall) -> None:
+        """QMSendMessageInternalEx ([MS-MQMP] 3.1.5.1): no send is ever to be repeated with it."""
+        asked = call.args(stubs.SendInternal)
+        call.respond(stubs.SentBuffer(asked.message_id, IllegalOperation.hresult))
+
+    def _send(self, call: RpcCall) -> None:
+        """rpc_ACSendMessageEx ([MS-MQMP] 3.1.5.2): answered when what is recoverable is on disk."""
+        asked = call.args(stubs.SendMessage)
+        queue = self._queues.find(call, asked.handle)
+
+        def answered(sent: Future[Sequence[SentId]]) -> None:
+            if sent.error is not None:
+                call.respond(stubs.SentBuffer(asked.message_id, result_of(sent.error)))
+                return
+            [found] = sent.result()
+            number = int(found.rpartition("\\")[2])
+            wanted = asked.message_id is not None
+            made = ObjectId(self._manager.identity, number) if wanted else None
+            call.respond(stubs.SentBuffer(made, OK))
+
+        def make() -> Future[Sequence[SentId]]:
+            message = message_of(asked.buffer, queue.name, self._manager.timeline.wall)
+            if Access.SEND not in queue.handle.mode.access:
+                raise AccessDenied(f"{queue.name} is not open for sending")
+            transaction = self._units.find(call, asked.buffer.unit)
+            return queue.handle.send([message], transaction)
+
+        try:
+            self._driver.begin(make, answered)
+        except MQError as error:
+            call.respond(stubs.SentBuffer(asked.message_id, error.hresult))
+
+    # Cursors
+
+    def _create_cursor(self, call: RpcCall) -> None:
+        """rpc_ACCreateCursorEx ([MS-MQMP] 3.1.5.4): what came with it means nothing."""
+        asked = call.args(stubs.CreateCursor)
+        queue = self._queues.find(call, asked.handle)
+
+        def made() -> Structure:
+            return stubs.CursorNumbers(self._queues.add_cursor(queue), 0, 0, OK)
+
+        answer(call, made, lambda result: stubs.CursorNumbers(0, 0, 0, result))
+
+    # Reading
+
+    def _receive(self, call: RpcCall) -> None:
+        """rpc_ACReceiveMessageEx ([MS-MQMP] 3.1.5.3): a message, or a wait for one."""
+        asked = call.args(stubs.ReceiveMessage)
+        try:
+            reading = self._checked(call, asked)
+        except MQError as error:
+            call.respond(stubs.ReceivedBuffer(asked.buffer, error.hresult))
+            return
+        queue, cursor, timeout = reading.queue, reading.cursor, asked.buffer.part.timeout
+        waiting = WaitingRead()
+        queue.waiting[waiting] = None
+
+        def make() -> Future[list[Entry]]:
+            wait = timeout != 0
+            action = reading.action
+            waiting.read = begin_read(queue.handle, action, None, 0, cursor, wait=wait)
+            return waiting.read
+
+        def answered(read: Future[list[Entry]]) -> None:
+            waiting.read = None
+            self._waits.clear(waiting)
+            queue.waiting.pop(waiting, None)
+            self._found(reading, read)
+
+        try:
+            self._driver.begin(make, answered)
+        except MQError as error:
+            queue.waiting.pop(waiting, None)
+            reading.answer(error.hresult)
+            return
+        if waiting.read is not None:
+            call.on_cancel = lambda: self._give_up(queue, waiting, OperationCancelled())
+            if timeout != INFINITE_MS:
+                self._waits.add(queue, waiting, self._now() + timeout / 1000)
+                self.on_deadline()
+
+    def _checked(self, call: RpcCall, asked: stubs.ReceiveMessage) -> Reading:
+        """The checks of a read in their order ([MS-MQMP] 3.1.5.3; SS-53)."""
+        buffer = asked.buffer
+        if buffer.transfer_type != RECEIVE:
+            raise InvalidParameter(f"a transfer buffer of type {buffer.transfer_type}")
+        part = buffer.part
+        if part.action not in PLAIN_ACTIONS:
+            raise InvalidParameter(f"there is no action 0x{part.action:08X}")
+        action = ReadAction(part.action)
+        if action is ReadAction.PEEK_NEXT and not part.cursor:
+            raise IllegalCursorAction("only a cursor has a next message")
+        transaction = self._units.find(call, buffer.unit)
+        queue = self._queues.in_context(call, asked.context)
+        access = queue.handle.mode.access
+        if not access & (Access.RECEIVE | Access.PEEK):
+            raise AccessDenied(f"{queue.name} is open for sending")
+        if action.is_receive and Access.RECEIVE not in access:
+            raise AccessDenied(f"{queue.name} is open for peeking only")
+        if transaction is not None:
+            transaction.require_active()
+            if action.is_receive and not queue.handle.queue.main.properties.transactional:
+                raise TransactionUsage("only a transactional queue is read in a transaction")
+        cursor = queue.cursor(part.cursor)
+        queue.require_room()
+        place = None if cursor is None else (cursor.position, cursor.state)
+        return Reading(call, queue, buffer, action, cursor, transaction, place)
+
+    def _found(self, reading: Reading, read: Future[list[Entry]]) -> None:
+        """A read ended: the client gets the message if it has room for it (SS-26)."""
+        if read.error is not None:
+            reading.answer(result_of(read.error))
+            return
+        [entry] = read.result()
+        done = filled(reading.buffer, entry, self._manager.timeline.now)
+        if done.error is not None or not reading.call.is_open:
+            self._return(reading, entry)
+            result = OperationCancelled.hresult if done.error is None else done.error.hresult
+            reading.answer(result, done.buffer)
+        elif reading.action.is_receive:
+            self._remove(reading, entry, done.buffer)
+        else:
+            reading.answer(OK, done.buffer)
+
+    def _remove(self, reading: Reading, entry: Entry, buffer: Any) -> None:
+        """Take a message out, now or with a transaction; put it back if the client went (SS-29)."""
+        handle, transaction = reading.queue.handle, reading.transaction
+
+        def removed(ended: Future[None]) -> None:
+            if ended.error is not None:
+                reading.answer(result_of(ended.error))
+            elif reading.call.is_open:
+                reading.answer(OK, buffer)
+            elif transaction is None:
+                with suppress(MQError):  # the manager is closed
+                    self._driver.call(lambda: handle.put_back([entry]))
+
+        try:
+            self._driver.begin(
+                lambda: handle.end([entry.lookup], remove=True, transaction=transaction), removed
+            )
+        except MQError as error:
+            reading.answer(error.hresult)
+
+    def _return(self, reading: Reading, entry: Entry) -> None:
+        """A message is back in its place, and the cursor where it stood (SS-26)."""
+        handle, cursor = reading.queue.handle, reading.cursor
+        if reading.action.is_receive and not reading.queue.is_closed:
+            with suppress(MQError):  # the queue is deleted
+                self._driver.call(lambda: handle.end([entry.lookup], remove=False))
+        if cursor is not None and reading.place is not None:
+            cursor.position, cursor.state = reading.place
+
+    def _give_up(self, queue: DependentQueue, waiting: WaitingRead, error: MQError) -> None:
+        read = waiting.read
+        if read is not None:
+            self._driver.call(lambda: queue.handle.cancel(read, error))
+
+    # The time
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called."""
+        return self._waits.next_deadline
+
+    def tick(self, now: float) -> None:
+        """End waits ([MS-MQMP] 3.1.5.3)."""
+        for queue, waiting in self._waits.take_due(now):
+            self._give_up(queue, waiting, ReceiveTimeout())
+
+
+def _nothing() -> None:
+    """No read waits."""

@@ -1,0 +1,331 @@
+"""Queues that dependent clients have open ([MS-MQMP] 3.1.1.2, 3.1.4.17 to 3.1.4.22)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.handle import QueueHandle
+from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.messages.cursor import QueueCursor
+from openmsmq.errors import (
+    AccessDenied,
+    FormatNameBufferTooSmall,
+    IllegalFormatName,
+    IllegalOperation,
+    InsufficientResources,
+    InvalidHandle,
+    InvalidParameter,
+    QueueNotFound,
+    UnsupportedAccessMode,
+    UnsupportedOperation,
+)
+from openmsmq.interfaces.driver import EngineDriver
+from openmsmq.interfaces.limits import CURSORS_MAX, REQUESTS_MAX
+from openmsmq.interfaces.qm2qm.server import RESERVED_CURSOR
+from openmsmq.interfaces.qm2qm.stubs import HandleArgument, HandleResult
+from openmsmq.interfaces.remote_read.results import OK
+from openmsmq.interfaces.remote_read.server import PEEK_ACCESS, RECEIVE_ACCESS
+from openmsmq.interfaces.supporting_server import stubs
+from openmsmq.interfaces.supporting_server.answers import answer, answer_when_done
+from openmsmq.interfaces.supporting_server.clients import Clients
+from openmsmq.interfaces.supporting_server.stubs import Opnum
+from openmsmq.interfaces.supporting_server.units import DependentUnits
+from openmsmq.interfaces.waits import WaitingRead, Waits
+from openmsmq.limits import U32_MAX
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.format import PrivateName
+from openmsmq.names.path import PathName, shown
+from openmsmq.names.usage import check_use
+from openmsmq.rpc.association import Association, RandomBytes
+from openmsmq.rpc.interface import RpcCall, RpcMethod
+from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
+from openmsmq.rpc.status import RpcFault, RpcStatus
+from openmsmq.types.access import Access, Mode, Share
+from openmsmq.wire.text import encode_utf16z
+
+SEND_ACCESS: Final = 0x02
+ADMIN: Final = 0x80
+"With receive or peek: the outgoing queue of a name, not the queue itself."
+ACCESS: Final = {
+    RECEIVE_ACCESS: Access.RECEIVE,
+    SEND_ACCESS: Access.SEND,
+    PEEK_ACCESS: Access.PEEK,
+    RECEIVE_ACCESS | ADMIN: Access.RECEIVE,
+    PEEK_ACCESS | ADMIN: Access.PEEK,
+}
+"dwDesiredAccess ([MS-MQMP] 3.1.4.17)."
+
+
+@dataclass(slots=True, eq=False)
+class DependentQueue:
+    """RPC_QUEUE_HANDLE: a queue here that a client has open ([MS-MQMP] 2.2.1.1.2, 3.1.1.2)."""
+
+    context: int
+    "The number by which messages are received ([MS-MQMP] 3.1.4.17)."
+    handle: QueueHandle
+    name: FormatName
+    "As it was given."
+    association: Association
+    close: Callable[[DependentQueue], None]
+    cursors: dict[int, QueueCursor] = field(default_factory=dict)
+    waiting: dict[WaitingRead, None] = field(default_factory=dict)
+    is_closed: bool = False
+
+    def run_down(self) -> None:
+        """The client is gone: the queue is closed ([MS-MQMP] 3.1.7.1)."""
+        self.close(self)
+
+    def require_room(self) -> None:
+        """Refuse more reads than may wait for one queue."""
+        if len(self.waiting) >= REQUESTS_MAX:
+            raise InsufficientResources(f"{REQUESTS_MAX} reads wait")
+
+    def cursor(self, number: int) -> QueueCursor | None:
+        """The cursor with a number, which must be one of this handle; None for 0."""
+        if not number:
+            return None
+        if number not in self.cursors:
+            raise InvalidHandle(f"cursor {number} is not open")
+        return self.cursors[number]
+
+
+class OpenQueues:
+    """All queues that dependent clients have open."""
+
+    def __init__(
+        self,
+        manager: QueueManager,
+        driver: EngineDriver,
+        clients: Clients,
+        units: DependentUnits,
+        waits: Waits[DependentQueue],
+        random_bytes: RandomBytes,
+    ) -> None:
+        self._manager = manager
+        self._driver = driver
+        self._clients = clients
+        self._units = units
+        self._waits = waits
+        self._random_bytes = random_bytes
+        self._open: dict[int, DependentQueue] = {}
+        "By the number that clients receive with."
+        self._next_cursor = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def methods(self) -> dict[int, RpcMethod]:
+        """The operations, by number."""
+        rows: dict[int, tuple[str, type[Structure], Callable[[RpcCall], None]]] = {
+            Opnum.OPEN_QUEUE: ("rpc_QMOpenQueueInternal", stubs.OpenInternal, self._open_queue),
+            Opnum.CLOSE_HANDLE: ("rpc_ACCloseHandle", HandleArgument, self._close_handle),
+            Opnum.CLOSE_CURSOR: ("rpc_ACCloseCursor", stubs.HandleCursor, self._close_cursor),
+            Opnum.SET_CURSOR_PROPERTIES: (
+                "rpc_ACSetCursorProperties",
+                stubs.CursorProperties,
+                self._set_cursor_properties,
+            ),
+            Opnum.HANDLE_TO_FORMAT_NAME: (
+                "rpc_ACHandleToFormatName",
+                stubs.NameOfHandle,
+                self._format_name,
+            ),
+            Opnum.PURGE_QUEUE: ("rpc_ACPurgeQueue", HandleArgument, self._purge),
+        }
+        return {opnum: RpcMethod(*row) for opnum, row in rows.items()}
+
+    # Opening and closing
+
+    def _open_queue(self, call: RpcCall) -> None:
+        """rpc_QMOpenQueueInternal ([MS-MQMP] 3.1.4.17): arguments first, then rights, then queues.
+
+        The name that comes with it is not looked at, nor are licence, client name and protocol.
+        """
+        asked = call.args(stubs.OpenInternal)
+        caller = self._clients.caller(call)
+        place = None if asked.remote_name is None else stubs.NamePlace(None)  # (SS-09)
+
+        def opened() -> Structure:
+            name, mode = checked_opening(asked)
+            local = self._driver.call(lambda: self._manager.resolver.local(name))
+            path = str(name) if local is None else shown(local)
+            self._clients.require_access(caller, mode.access, path)
+            if asked.access & ADMIN:
+                raise QueueNotFound(f"{name}: outgoing queues are not read from here")
+            if local is None and mode.access is not Access.SEND:
+                elsewhere = stubs.NamePlace(path_elsewhere(name))
+                return stubs.OpenedQueue(elsewhere, 0, NULL_HANDLE, OK)
+            self._clients.enter(call.association)
+            try:
+                handle = self._driver.call(
+                    lambda: self._manager.open_queue(str(name), mode, caller)
+                )
+            except BaseException:
+                self._clients.leave(call.association)
+                raise
+            context = self._new_context()
+            queue = DependentQueue(context, handle, name, call.association, self._close)
+            self._open[context] = queue
+            try:
+                found = call.association.add(queue)
+            except RpcFault:
+                self._close(queue)
+                raise
+            return stubs.OpenedQueue(place, context, found, OK)
+
+        answer(call, opened, lambda result: stubs.OpenedQueue(place, 0, NULL_HANDLE, result))
+
+    def _new_context(self) -> int:
+        """A random number that is not in use (SS-03)."""
+        while True:
+            number = int.from_bytes(self._random_bytes(4), "little")
+            if number and number not in self._open:
+                return number
+
+    def _close_handle(self, call: RpcCall) -> None:
+        """rpc_ACCloseHandle ([MS-MQMP] 3.1.4.18): reads that wait end, the context is gone."""
+        handle = call.args(HandleArgument).handle
+        queue = self.find(call, handle)
+        call.association.remove(handle)
+        self._close(queue)
+        call.respond(HandleResult(NULL_HANDLE, OK))
+
+    def _close(self, queue: DependentQueue) -> None:
+        """Close a queue: cursors, waiting reads and held messages go with it."""
+        if queue.is_closed:
+            return
+        queue.is_closed = True
+        if not queue.association.connections:  # transactions first (SS-33)
+            self._units.run_down(queue.association)
+        del self._open[queue.context]
+        self._clients.leave(queue.association)
+        for waiting in queue.waiting:
+            self._waits.clear(waiting)
+        self._driver.call(queue.handle.close)
+        queue.cursors.clear()
+
+    # What calls name
+
+    def find(self, call: RpcCall, handle: UUID) -> DependentQueue:
+        """The queue of a handle, made on either interface by the same user (SS-54)."""
+        queue = call.association.find(handle, DependentQueue)
+        self._check_user(call, queue)
+        return queue
+
+    def in_context(self, call: RpcCall, context: int) -> DependentQueue:
+        """The queue of a number, if it is the caller's own ([MS-MQMP] 3.1.5.3; SS-03, SS-28)."""
+        queue = self._open.get(context)
+        if queue is None or queue.association is not call.association:
+            raise InvalidHandle(f"{context}: no queue is open under this number")
+        self._check_user(call, queue)
+        return queue
+
+    def _check_user(self, call: RpcCall, queue: DependentQueue) -> None:
+        if self._clients.caller(call).name != queue.handle.owner.name:
+            raise RpcFault(RpcStatus.CONTEXT_MISMATCH)
+
+    # Cursors
+
+    def add_cursor(self, queue: DependentQueue) -> int:
+        """A new cursor before the first message ([MS-MQMP] 3.1.5.4), never 0 or 0x0B."""
+        if len(queue.cursors) >= CURSORS_MAX:
+            raise InsufficientResources(f"{CURSORS_MAX} cursors are open")
+        cursor = self._driver.call(queue.handle.open_cursor)
+        self._next_cursor = self._next_cursor % U32_MAX + 1
+        if self._next_cursor == RESERVED_CURSOR:
+            self._next_cursor += 1
+        queue.cursors[self._next_cursor] = cursor
+        return self._next_cursor
+
+    def _close_cursor(self, call: RpcCall) -> None:
+        """rpc_ACCloseCursor ([MS-MQMP] 3.1.4.19): one number is closed always."""
+        asked = call.args(stubs.HandleCursor)
+        if asked.cursor == RESERVED_CURSOR:
+            call.respond(stubs.Status(OK))
+            return
+        queue = self.find(call, asked.handle)
+
+        def closed() -> Structure:
+            cursor = queue.cursor(asked.cursor)
+            if cursor is None:
+                raise InvalidHandle("cursor 0 is none")
+            del queue.cursors[asked.cursor]
+            self._driver.call(lambda: queue.handle.close_cursor(cursor))
+            return stubs.Status(OK)
+
+        answer(call, closed)
+
+    def _set_cursor_properties(self, call: RpcCall) -> None:
+        """rpc_ACSetCursorProperties ([MS-MQMP] 3.1.4.20): obsolete, and answered so."""
+        call.respond(stubs.Status(IllegalOperation.hresult))
+
+    # The queue itself
+
+    def _format_name(self, call: RpcCall) -> None:
+        """rpc_ACHandleToFormatName ([MS-MQMP] 3.1.4.21): the name that was given."""
+        asked = call.args(stubs.NameOfHandle)
+        queue = self.find(call, asked.handle)
+
+        def found() -> Structure:
+            if asked.needed != asked.size or (asked.name is None and asked.size):
+                raise InvalidParameter("the sizes of the buffer are not the same")
+            units = tuple(array("H", encode_utf16z(str(queue.name))))
+            fits = len(units) <= asked.size
+            result = OK if fits else FormatNameBufferTooSmall.hresult
+            copied = None
+            if asked.name is not None:
+                kept = units if fits else (*units[: max(0, asked.size - 1)], 0)
+                copied = (kept + (0,) * asked.size)[: asked.size]
+            return stubs.NameResult(copied, len(units), result)
+
+        def failed(result: int) -> Structure:
+            return stubs.NameResult(asked.name, asked.needed, result)
+
+        answer(call, found, failed)
+
+    def _purge(self, call: RpcCall) -> None:
+        """rpc_ACPurgeQueue ([MS-MQMP] 3.1.4.22): one that is open for receiving (SS-19)."""
+        queue = self.find(call, call.args(HandleArgument).handle)
+
+        def purged() -> Future[int]:
+            if Access.RECEIVE not in queue.handle.mode.access:
+                raise AccessDenied(f"{queue.name} is not open for receiving")
+            return queue.handle.purge()
+
+        answer_when_done(self._driver, call, purged)
+
+
+def checked_opening(asked: stubs.OpenInternal) -> tuple[FormatName, Mode]:
+    """What is to be opened and how, before it is looked up ([MS-MQMP] 3.1.4.17)."""
+    if asked.access not in ACCESS:
+        raise UnsupportedAccessMode(f"access 0x{asked.access:X}")
+    if asked.share_mode not in (0, 1):
+        raise InvalidParameter(f"share mode {asked.share_mode}")
+    access = ACCESS[asked.access]
+    if access is Access.SEND and asked.share_mode:
+        raise InvalidParameter("who sends cannot keep others from receiving")
+    if asked.remote_queue:
+        raise UnsupportedOperation("queues elsewhere are not read through this server")
+    if asked.remote_pointer or asked.remote_context:
+        raise InvalidParameter("numbers of a queue elsewhere, without a queue elsewhere")
+    name = asked.queue_format.queue_format().name()
+    check_use(name, sends=access is Access.SEND)
+    return name, Mode(access, Share.DENY_RECEIVE if asked.share_mode else Share.DENY_NONE)
+
+
+def path_elsewhere(name: FormatName) -> str:
+    """The path of a queue of another computer, by its name alone ([MS-MQMP] 3.1.4.17).
+
+    Without a directory only direct names say it (SS-43).
+    """
+    if isinstance(name, DirectName) and name.protocol in (Protocol.OS, Protocol.TCP):
+        return str(PathName(name.address, *name.queue_parts))
+    if isinstance(name, PrivateName):
+        raise IllegalFormatName(f"{name}: a direct name is needed for a queue elsewhere")
+    raise QueueNotFound(f"{name}: not a queue of this manager")

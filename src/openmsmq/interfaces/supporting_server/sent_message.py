@@ -1,0 +1,193 @@
+"""The message that a dependent client sends, from its transfer buffer ([MS-MQMP] 3.1.5.2)."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, Final
+
+from openmsmq.errors import (
+    EncryptionProviderNotSupported,
+    IllegalPropertyValue,
+    InvalidParameter,
+    Malformed,
+    MissingConnectorType,
+    PropertyError,
+    UnsupportedOperation,
+)
+from openmsmq.interfaces.queue_format import QueueFormatArgument
+from openmsmq.limits import LABEL_UNITS_MAX
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
+from openmsmq.properties.message import (
+    INFINITE,
+    PRIORITY_DEFAULT,
+    PRIORITY_MAX,
+    Acknowledge,
+    EncryptionAlgorithm,
+    HashAlgorithm,
+    JournalFlags,
+    ProviderType,
+    SenderIdType,
+)
+from openmsmq.properties.vartype import VECTOR, VarType
+from openmsmq.security.sid import Sid
+from openmsmq.types.message import Message
+
+SEND: Final = 0
+"uTransferType of a message to send ([MS-MQMP] 2.2.3.2)."
+PRIVACY: Final = 2
+"The highest privacy level of old clients."
+GUID_SIZE: Final = 16
+A_DAY: Final = 86400
+_APPLICATION_CLASS: Final = ~0x1F00
+"Bits 8 to 12 of a class are reserved ([MS-MQMP] 2.2.3.2)."
+
+
+def message_of(buffer: Any, destination: FormatName, now: int) -> Message:
+    """The message of a buffer, by the translation table ([MS-MQMP] 3.1.1.11, 3.1.5.2).
+
+    What a client says of its own authentication, of times, of the source and of its place in a
+    transaction is not looked at. `now` is in seconds since 1970 UTC.
+    """
+    if buffer.transfer_type != SEND:
+        raise InvalidParameter(f"a transfer buffer of type {buffer.transfer_type}, not {SEND}")
+    _check_class(buffer)
+    _check_privacy(buffer, destination)
+    _check_sender(buffer)
+    _check_signature(buffer)
+    auditing = _flags("pAuditing", buffer.auditing, JournalFlags.DEAD_LETTER | JournalFlags.JOURNAL)
+    return Message(
+        buffer.body or b"",
+        body_type=_body_type(buffer.body_type),
+        label=_label(buffer.title),
+        priority=_value("pPriority", buffer.priority, PRIORITY_DEFAULT, PRIORITY_MAX),
+        recoverable=bool(_value("pDelivery", buffer.delivery, 0, 1)),
+        journal=bool(auditing & JournalFlags.JOURNAL),
+        dead_letter=bool(auditing & JournalFlags.DEAD_LETTER),
+        acknowledge=_flags("pAcknowledge", buffer.acknowledge, _ALL_ACKNOWLEDGEMENTS),
+        admin_queue=_queue(buffer.part.admin),
+        response_queue=_queue(buffer.part.response),
+        correlation_id=buffer.correlation_id or b"",
+        app_specific=buffer.application_tag or 0,
+        extension=buffer.extension or b"",
+        time_to_be_received=_lifetime(buffer.relative_time_to_live),
+        time_to_reach_queue=_reach(buffer.absolute_time_to_queue, now),
+        trace=bool(_value("pTrace", buffer.trace, 0, 1)),
+    )
+
+
+_ALL_ACKNOWLEDGEMENTS: Final = (
+    Acknowledge.POS_ARRIVAL
+    | Acknowledge.POS_RECEIVE
+    | Acknowledge.NEG_ARRIVAL
+    | Acknowledge.NEG_RECEIVE
+)
+
+
+def _value(name: str, given: int | None, default: int, most: int) -> int:
+    """A value that is optional, and has a set ([MS-MQMP] 2.2.3.2)."""
+    if given is None:
+        return default
+    if given > most:
+        raise IllegalPropertyValue(f"{name} {given}: 0 to {most} are possible")
+    return given
+
+
+def _flags(name: str, given: int | None, known: int) -> int:
+    """Bits of which any may be set together ([MS-MQMP] 2.2.3.2; SS-48)."""
+    if (given or 0) & ~int(known):
+        raise IllegalPropertyValue(f"{name} {given}: only bits of 0x{int(known):X} may be set")
+    return given or 0
+
+
+def _check_class(buffer: Any) -> None:
+    """A class is for connector applications ([MS-MQMP] 3.1.5.2; SS-47), which there are none of."""
+    if (buffer.message_class or 0) & _APPLICATION_CLASS and buffer.connector_type is None:
+        raise MissingConnectorType(f"a message of class 0x{buffer.message_class:04X}")
+    if buffer.connector_type is not None:
+        raise UnsupportedOperation("messages of connector applications are not sent from here")
+
+
+def _check_privacy(buffer: Any, destination: FormatName) -> None:
+    """How the body is encrypted ([MS-MQMP] 2.2.3.2, 3.1.5.2): no key of a client is known here."""
+    level = _value("pulPrivLevel", buffer.privacy, 0, PRIVACY)
+    if level and isinstance(destination, DirectName):
+        raise PropertyError("messages to a direct name cannot be encrypted")
+    if buffer.is_encrypted and buffer.encryption_algorithm not in _CIPHERS:
+        raise IllegalPropertyValue(f"pulEncryptAlg {buffer.encryption_algorithm}: RC2 or RC4")
+    if level or buffer.is_encrypted:
+        raise EncryptionProviderNotSupported("the keys of dependent clients are not known here")
+
+
+_CIPHERS: Final = (EncryptionAlgorithm.RC2, EncryptionAlgorithm.RC4)
+
+
+def _check_sender(buffer: Any) -> None:
+    """Who the client says it is ([MS-MQMP] 2.2.3.2, 3.1.5.2); it is not kept, for want of proof."""
+    sender = buffer.sender or b""
+    if buffer.sender_size and buffer.sender_type is None:
+        raise InvalidParameter("ppSenderID without pulSenderIDType")
+    match buffer.sender_type:
+        case None:
+            return
+        case SenderIdType.NONE:
+            is_sound = not sender
+        case SenderIdType.SID:
+            is_sound = _is_sid(sender)
+        case SenderIdType.QUEUE_MANAGER:
+            is_sound = len(sender) == GUID_SIZE
+        case _:
+            is_sound = False
+    if not is_sound:
+        raise InvalidParameter(f"a sender of type {buffer.sender_type} in {len(sender)} bytes")
+
+
+def _is_sid(sender: bytes) -> bool:
+    try:
+        Sid.decode(sender)
+    except Malformed:
+        return False
+    return True
+
+
+def _check_signature(buffer: Any) -> None:
+    """The signature of a client ([MS-MQMP] 3.1.5.2), which cannot be verified here."""
+    if not buffer.signature_size or buffer.signature is None:
+        return
+    if buffer.hash_algorithm not in set(HashAlgorithm) - {HashAlgorithm.NONE}:
+        raise IllegalPropertyValue(f"pulHashAlg {buffer.hash_algorithm}: no hash algorithm")
+    if not buffer.is_default_provider and buffer.provider is None:
+        raise InvalidParameter("a signature needs the name of its provider")
+    if buffer.is_default_provider and buffer.provider_type != ProviderType.RSA_FULL:
+        raise InvalidParameter(f"the default provider has type {ProviderType.RSA_FULL:d}")
+    raise UnsupportedOperation("the certificates of dependent clients are not known here")
+
+
+def _body_type(given: int | None) -> int:
+    """A VARTYPE ([MS-MQMP] 2.2.3.2)."""
+    if given is not None and given & ~VECTOR not in set(VarType):
+        raise IllegalPropertyValue(f"pulBodyType {given}: no type of a property")
+    return given or 0
+
+
+def _label(units: tuple[int, ...] | None) -> str:
+    """The title up to its null or its end, at most 249 characters ([MS-MQMP] 3.1.5.2)."""
+    raw = array("H", units or ()).tobytes()[: 2 * (LABEL_UNITS_MAX - 1)]
+    return raw.decode("utf-16-le", "surrogatepass").partition("\0")[0]
+
+
+def _queue(given: QueueFormatArgument | None) -> FormatName | None:
+    """A queue for reports or answers; it is only named ([MS-MQMP] 2.2.3.2)."""
+    return None if given is None else given.queue_format().name()
+
+
+def _lifetime(seconds: int) -> int | None:
+    """ulRelativeTimeToLive ([MS-MQMP] 2.2.3.2); 0 is what no one has set (SS-23)."""
+    return None if seconds in (0, INFINITE) else seconds
+
+
+def _reach(given: int, now: int) -> int | None:
+    """ulAbsoluteTimeToQueue: seconds, or a date ([MS-MQMP] 2.2.3.2, 3.1.5.2; SS-22)."""
+    if given in (0, INFINITE):
+        return None
+    return max(0, given - now) if given > now - A_DAY else given

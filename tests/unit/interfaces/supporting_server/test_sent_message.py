@@ -1,0 +1,246 @@
+"""Messages that dependent clients send, from their transfer buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.strategies.dependent import UNIT, Dependent, SupportingWorld, units
+from tests.strategies.remote_reader import ORDERS
+
+from openmsmq.engine.handle import QueueHandle
+from openmsmq.errors import MQError
+from openmsmq.interfaces.qm2qm.transfer_buffer import send_buffer
+from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
+from openmsmq.interfaces.supporting_server.sent_message import message_of
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge
+from openmsmq.security.sid import Sid
+from openmsmq.types.access import Access, Mode
+from openmsmq.types.message import Message
+
+NOW = 1_700_000_000
+NAME = parse_format_name(ORDERS)
+PRIVATE = parse_format_name(f"PRIVATE={UUID(int=1)}\\00000007")
+INVALID_PARAMETER, BAD_VALUE, BAD_PROPERTY = 0xC00E0006, 0xC00E0018, 0xC00E0002
+UNSUPPORTED, NO_CONNECTOR, NO_CIPHER = 0xC00E006A, 0xC00E0055, 0xC00E006B
+SIGNED = {"signature": b"s" * 64, "signature_size": 64, "hash_algorithm": 0x8003}
+PROVIDER = {"provider": units("Some Provider"), "provider_size": 14}
+
+
+def made(**given: Any) -> Message:
+    return message_of(send_buffer(**given), NAME, NOW)
+
+
+def refused(name: Any = NAME, **given: Any) -> int:
+    with pytest.raises(MQError) as error:
+        message_of(send_buffer(**given), name, NOW)
+    return error.value.hresult
+
+
+def queue(text: str) -> QueueFormatArgument:
+    return QueueFormatArgument.of(parse_format_name(text))
+
+
+def test_an_empty_buffer_is_a_message_with_defaults() -> None:
+    """MQMP-320, MQMP-325, MQMP-327, MQMP-329, MQMP-331, MQMP-333, MQMP-334, MQMP-337, MQMP-339,
+    MQMP-342, MQMP-344, MQMP-347, MQMP-348, MQMP-352, MQMP-354, MQMP-359, MQMP-366, MQMP-368,
+    MQMP-372, MQMP-373
+    """
+    found = made()
+    assert found == Message(b"", recoverable=False)
+    assert (found.priority, found.trace, found.body_type) == (3, False, 0)
+    assert (found.admin_queue, found.response_queue, found.correlation_id) == (None, None, b"")
+    assert (found.time_to_reach_queue, found.time_to_be_received) == (None, None)
+
+
+def test_every_field_is_taken() -> None:
+    """MQMP-321, MQMP-322, MQMP-338, MQMP-345, MQMP-349, MQMP-353, MQMP-355, MQMP-391"""
+    admin, answers = f"PRIVATE={UUID(int=7)}\\0000002a", "DIRECT=OS:agent-7\\private$\\answers"
+    found = made(
+        admin=queue(admin),
+        response=queue(answers),
+        body=b"risk?",
+        body_size=5,
+        body_allocated=5,
+        title=units("ask"),
+        title_size=4,
+        priority=7,
+        delivery=1,
+        acknowledge=0x0F,
+        auditing=3,
+        application_tag=77,
+        correlation_id=bytes(range(20)),
+        extension=b"more",
+        extension_size=4,
+        relative_time_to_live=60,
+        absolute_time_to_queue=30,
+        trace=1,
+        body_type=8,
+    )
+    assert (found.body, found.label) == (b"risk?", "ask")
+    assert (found.priority, found.recoverable) == (7, True)
+    assert (str(found.admin_queue), str(found.response_queue)) == (admin, answers)
+    assert (found.journal, found.dead_letter, found.trace) == (True, True, True)
+    assert found.acknowledge == Acknowledge(0x0F)
+    assert (found.app_specific, found.correlation_id) == (77, bytes(range(20)))
+    assert (found.extension, found.body_type) == (b"more", 8)
+    assert (found.time_to_be_received, found.time_to_reach_queue) == (60, 30)
+    for bits, journal, letters in ((1, False, True), (2, True, False)):
+        one = made(auditing=bits)
+        assert (one.journal, one.dead_letter) == (journal, letters)
+
+
+def test_a_time_may_be_a_date() -> None:
+    """MQMP-329 to MQMP-331"""
+    assert made(absolute_time_to_queue=0xFFFFFFFF).time_to_reach_queue is None
+    assert made(absolute_time_to_queue=NOW + 90).time_to_reach_queue == 90
+    assert made(absolute_time_to_queue=NOW - 90).time_to_reach_queue == 0
+    assert made(absolute_time_to_queue=86_400 * 365).time_to_reach_queue == 86_400 * 365
+    assert made(relative_time_to_live=0xFFFFFFFF).time_to_be_received is None
+
+
+def test_a_label_ends_at_its_null_or_its_end() -> None:
+    """MQMP-349 to MQMP-351"""
+    for title, label in (
+        (units("ask"), "ask"),
+        (units("ask")[:-1], "ask"),
+        (units("ask") + units("more"), "ask"),
+        (units("x" * 300), "x" * 249),
+        ((), ""),
+    ):
+        assert made(title=title, title_size=len(title)).label == label
+
+
+def test_sizes_beside_null_mean_nothing() -> None:
+    """MQMP-089, MQMP-348, MQMP-352, MQMP-354"""
+    sizes: dict[str, Any] = {
+        "title_size": 77,
+        "body_size": 9,
+        "body_allocated": 3,
+        "extension_size": 5,
+    }
+    buffer = send_buffer(**sizes, certificate_size=4, keys_size=4)
+    again = type(buffer).decode(buffer.encode())
+    assert again == buffer
+    assert message_of(again, NAME, NOW) == Message(b"", recoverable=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "result"),
+    [
+        ({"transfer_type": 1}, INVALID_PARAMETER),
+        ({"priority": 8}, BAD_VALUE),
+        ({"trace": 2}, BAD_VALUE),
+        ({"delivery": 2}, BAD_VALUE),
+        ({"acknowledge": 0x10}, BAD_VALUE),
+        ({"auditing": 4}, BAD_VALUE),
+        ({"body_type": 99}, BAD_VALUE),
+        ({"message_class": 1}, NO_CONNECTOR),
+        ({"message_class": 1, "connector_type": UUID(int=5)}, UNSUPPORTED),
+        ({"connector_type": UUID(int=5)}, UNSUPPORTED),
+        ({"privacy": 1}, BAD_PROPERTY),
+        ({"privacy": 3}, BAD_VALUE),
+        ({"is_encrypted": 1}, BAD_VALUE),
+        ({"is_encrypted": 1, "encryption_algorithm": 0x6610}, BAD_VALUE),
+        ({"is_encrypted": 7, "encryption_algorithm": 0x6801}, NO_CIPHER),
+        ({"sender": b"12345678", "sender_size": 8}, INVALID_PARAMETER),
+        ({"sender": b"12345678", "sender_size": 8, "sender_type": 0}, INVALID_PARAMETER),
+        ({"sender": b"12345678", "sender_size": 8, "sender_type": 1}, INVALID_PARAMETER),
+        ({"sender": b"12345678", "sender_size": 8, "sender_type": 2}, INVALID_PARAMETER),
+        ({"sender": b"12345678", "sender_size": 8, "sender_type": 3}, INVALID_PARAMETER),
+        (SIGNED | {"hash_algorithm": None}, BAD_VALUE),
+        (SIGNED | {"hash_algorithm": 0x9999}, BAD_VALUE),
+        (SIGNED, INVALID_PARAMETER),
+        (SIGNED | {"is_default_provider": 1}, INVALID_PARAMETER),
+        (SIGNED | {"is_default_provider": 1, "provider_type": 2}, INVALID_PARAMETER),
+        (SIGNED | {"is_default_provider": 1, "provider_type": 1}, UNSUPPORTED),
+        (SIGNED | PROVIDER, UNSUPPORTED),
+    ],
+)
+def test_what_cannot_be_sent_is_refused(given: dict[str, Any], result: int) -> None:
+    """MQMP-316, MQMP-323, MQMP-324, MQMP-328, MQMP-336, MQMP-341, MQMP-346, MQMP-360 to MQMP-363,
+    MQMP-364, MQMP-367, MQMP-369 to MQMP-371, MQMP-374, MQMP-377
+    """
+    assert refused(**given) == result
+
+
+def test_encryption_is_refused_for_any_name() -> None:
+    """MQMP-323: by a direct name as a property, else for want of keys."""
+    assert refused(PRIVATE, privacy=1) == refused(PRIVATE, privacy=2) == NO_CIPHER
+    assert message_of(send_buffer(privacy=0), PRIVATE, NOW).encrypt is False
+
+
+def test_who_sends_is_not_believed() -> None:
+    """MQMP-054, MQMP-370, MQMP-371, MQMP-381 to MQMP-387, MQMP-340"""
+    sid = Sid.from_text("S-1-5-21-1-2-3-7").encode()
+    nothing = ObjectId(UUID(int=9), 9)
+    lies = {
+        "is_authenticated": 1,
+        "authenticated": 1,
+        "authentication_level": 3,
+        "sent": 5,
+        "arrived": 5,
+        "body_needed": 5,
+        "title_needed": 5,
+        "relative_time_to_queue": 5,
+        "time_left_to_live": 5,
+        "sender_needed": 5,
+        "certificate_needed": 5,
+        "keys_needed": 5,
+        "signature_needed": 5,
+        "extension_needed": 5,
+        "source": UUID(int=9),
+        "version": 9,
+        "is_first": 1,
+        "is_last": 1,
+        "transaction_id": nothing,
+        "message_id": nothing,
+        "message_class": 0x1F00,
+    }
+    assert made(**lies) == made()
+    assert made(sender=sid, sender_size=len(sid), sender_type=1) == made()
+    assert made(sender=bytes(16), sender_size=16, sender_type=2) == made()
+    assert made(sender_type=0) == made()
+
+
+def test_a_message_of_a_client_is_stored_as_it_was_said() -> None:
+    """MQMP-054, MQMP-326, MQMP-332, MQMP-335, MQMP-397: no one is authenticated by its own word; in
+    a transaction it is recoverable and has priority 0.
+    """
+    world = SupportingWorld()
+    world.create("quotes", transactional=True)
+    client = Dependent(world)
+    lies = {"is_authenticated": 1, "authenticated": 1, "message_id": ObjectId(UUID(int=9), 9)}
+    sent = client.send(client.opened(access=2).handle, b"plain", priority=5, **lies)
+    view = stored(world, "orders")
+    assert (view.body, view.priority, view.recoverable, view.security) == (b"plain", 5, False, None)
+    assert view.source_queue_manager == sent.message_id.lineage == world.manager.identity
+    assert view.message_id == sent.message_id.uniquifier
+    unit = client.begin()
+    handle = client.opened("DIRECT=OS:HOST\\private$\\quotes", access=2).handle
+    assert client.send(handle, b"sure", priority=5, delivery=0, unit=UNIT).result == 0
+    client.commit(unit.handle)
+    view = stored(world, "quotes")
+    assert (view.priority, view.recoverable, view.transactional) == (0, True, True)
+
+
+def stored(world: SupportingWorld, name: str) -> PacketView:
+    """The message of a queue."""
+    handle: QueueHandle = world.driver.call(
+        lambda: world.manager.open_queue(name, Mode(Access.PEEK))
+    )
+    [entry] = world.driver.call(lambda: handle.peek(1, wait=False)).result()
+    world.driver.call(handle.close)
+    return PacketView(entry.packet)
+
+
+def test_a_message_that_no_packet_holds_is_refused() -> None:
+    """MQMP-358"""
+    world = SupportingWorld()
+    client = Dependent(world)
+    handle = client.opened(access=2).handle
+    assert client.send(handle, bytes((4 << 20) - 2000)).result == 0
+    assert client.send(handle, bytes((4 << 20) - 100)).result == 0xC00E0027
