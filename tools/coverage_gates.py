@@ -20,11 +20,11 @@ GATES: Final[Mapping[str, float]] = {
     "errors": 100.0,
     "limits": 100.0,
     "names": 100.0,
-    "packet": 99.4,
+    "packet": 100.0,
     "properties": 100.0,
     "security": 100.0,
-    "soap": 99.6,
-    "types": 99.3,
+    "soap": 100.0,
+    "types": 100.0,
     "wire": 100.0,
 }
 "Per cent of lines and branches that tests of the layer itself reach, at least."

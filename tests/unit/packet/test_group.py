@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from tests.unit.engine.station import parcel
 
 from openmsmq.packet.group import group_at
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.walk import FLAGS, u32
 from openmsmq.properties.message import Acknowledge
 
 PLAIN = [parcel("a" * n, number=n, sent=100 - n) for n in range(1, 7)]
@@ -52,6 +56,33 @@ def test_what_is_not_next_in_order_ends_it(place: tuple[int, int, int]) -> None:
 
 
 def test_few_messages_are_no_group() -> None:
+    assert group_at(PLAIN[0], 0) is None
     assert group_at(b"".join(PLAIN[:3]), 0) is None
     bare = [parcel("a", number=n, priority=0) for n in range(1, 7)]
     assert group_at(b"".join(bare), 0) is None, "such may be OrderAcks"
+
+
+def test_messages_of_two_sources_are_no_group() -> None:
+    other = [parcel("a", number=n, source=UUID(int=7)) for n in range(1, 7)]
+    mixed = [packet for pair in zip(PLAIN, other[1:], strict=False) for packet in pair]
+    assert group_at(b"".join(mixed), 0) is None
+
+
+def test_messages_with_unusual_headers_are_no_group() -> None:
+    """They are looked at one by one."""
+    data = bytearray(b"".join(ORDERED))
+    for at in range(0, len(data), len(ORDERED[0])):
+        flags = u32(data, at + FLAGS)[0] | UserFlags.HH
+        data[at + FLAGS : at + FLAGS + 4] = flags.to_bytes(4, "little")
+    assert group_at(data, 0) is None
+
+
+@pytest.mark.parametrize("size", [0, 80, 120])
+def test_a_packet_that_says_it_is_too_small_ends_it(size: int) -> None:
+    data = bytearray(b"".join(PLAIN))
+    last = len(data) - len(PLAIN[-1])
+    assert u32(data, last + 8)[0] == len(PLAIN[-1])
+    data[last + 8 : last + 12] = size.to_bytes(4, "little")
+    group = group_at(data, 0)
+    assert group is not None
+    assert group.split() == PLAIN[:-1]

@@ -13,6 +13,7 @@ from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.origin import (
     UNKNOWN,
+    all_with_origin,
     origin_of,
     packed_address,
     unpacked_address,
@@ -53,3 +54,11 @@ def test_only_a_direct_name_leaves_room_for_it() -> None:
     assert origin_of(DIRECT) is None
     assert origin_of(PRIVATE) is None
     assert without_origin(PRIVATE) == PRIVATE
+
+
+def test_messages_one_after_the_other_get_the_same() -> None:
+    packed = packed_address("10.0.0.7")
+    longer = PacketBuilder(UUID(int=9), parse_format_name("DIRECT=OS:server1\\q")).build(b"x" * 99)
+    packets = [DIRECT, longer, DIRECT]
+    found = all_with_origin(b"".join(packets), map(len, packets), packed)
+    assert found == b"".join(with_origin(packet, packed) for packet in packets)

@@ -18,6 +18,7 @@ from openmsmq.packet.signed import find_signature, signed_bytes, signed_fields
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import HashAlgorithm, SenderIdType, SignatureType
+from openmsmq.security.principals import principal_sid
 from openmsmq.security.x509 import decode_certificate
 
 BUILDER = PacketBuilder(
@@ -105,6 +106,12 @@ def test_a_signer_is_read_from_a_file() -> None:
     assert "alice" in repr(found)
     assert found.key.hex()[:20] not in repr(found)
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_the_sender_can_be_another_than_the_certificate_names() -> None:
+    bob = principal_sid("user", "bob")
+    found = MessageSigner.from_pem(pem_of("user-2048"), sender=bob)
+    assert found.header.security_id == bob.encode()
 
 
 def test_a_key_of_another_certificate_is_refused() -> None:

@@ -7,6 +7,7 @@ import pickle
 from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.samples import (
@@ -24,9 +25,11 @@ from tests.samples import (
 
 from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.names.reference import QueueReference, ReferenceCode
+from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.headers.trailer import letter_trailer
 from openmsmq.packet.message import UserMessage
+from openmsmq.packet.origin import packed_address, with_origin
 from openmsmq.properties.message import Acknowledge, SignatureType
 from openmsmq.types.json import to_json
 from openmsmq.types.message import FIELDS, Message
@@ -76,6 +79,15 @@ def test_what_the_packet_says_is_read() -> None:
         dead_letter=True,
     )
     assert (message.text, message.value) == ("hello", "hello")
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"), [("10.0.0.7", "10.0.0.7"), ("fe80::1%3", "fe80::1%3"), ("", "")]
+)
+def test_the_address_that_a_message_came_from_is_shown(address: str, shown: str) -> None:
+    direct = PacketBuilder(UUID(int=9), parse_format_name("DIRECT=OS:server1\\q")).build(b"x")
+    message = ReceivedMessage(with_origin(direct, packed_address(address)), **FACTS)
+    assert message.source_address == shown
 
 
 def test_a_report_says_which_message_it_is_about() -> None:
