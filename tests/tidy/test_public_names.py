@@ -31,9 +31,10 @@ def members(kind: type) -> Iterator[tuple[str, object]]:
     for name in dir(kind):
         if name.startswith("_") or issubclass(kind, PLAIN):
             continue
-        if is_dataclass(kind) and name in {field.name for field in fields(kind)}:
-            continue
         found = inspect.getattr_static(kind, name)
+        is_field = is_dataclass(kind) and name in {field.name for field in fields(kind)}
+        if is_field and not isinstance(found, property):
+            continue
         if isinstance(found, property | classmethod | staticmethod) or inspect.isfunction(found):
             yield name, found
 

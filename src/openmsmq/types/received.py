@@ -71,76 +71,93 @@ class ReceivedMessage(Message):
 
     @property
     def body(self) -> bytes:
+        """The body as it was sent; `text` and `json()` decode it."""
         return self._view.body
 
     @property
     def body_type(self) -> int:
+        """What the body is, a VT_* code: 0 nothing special, 31 (VT_LPWSTR) text."""
         return self._view.body_type
 
     @property
     def label(self) -> str:
+        """The label that its sender gave it."""
         return self._view.label
 
     @property
     def priority(self) -> int:
+        """0 to 7; 7 is read first."""
         return self._view.priority
 
     @property
     def recoverable(self) -> bool:
+        """Whether it is kept on disk wherever it waits."""
         return self._view.recoverable
 
     @property
     def journal(self) -> bool:
+        """Whether a copy stays in its sender's journal."""
         return self._view.journal
 
     @property
     def dead_letter(self) -> bool:
+        """Whether it goes to its sender's dead-letter queue if it fails."""
         return self._view.dead_letter
 
     @property
     def dead_letter_queue(self) -> FormatName | None:
+        """The dead-letter queue that its sender chose instead of the usual one."""
         path = self._view.dead_letter_path
         return _own_queue(path) if path else None
 
     @property
     def acknowledge(self) -> Acknowledge:
+        """What is reported to `admin_queue`."""
         return Acknowledge(self._view.acknowledge)
 
     @property
     def admin_queue(self) -> FormatName | None:
+        """The queue that gets the acknowledgements."""
         view = self._view
         return _named(view, "admin_queue") if view.flags & UserFlags.AQ else None
 
     @property
     def response_queue(self) -> FormatName | None:
+        """The queue that an answer goes to."""
         view = self._view
         return _named(view, "response_queue") if view.flags & UserFlags.RQ else None
 
     @property
     def correlation_id(self) -> bytes:
+        """20 bytes of the application's own; empty for none."""
         correlation_id = self._view.correlation_id
         return b"" if correlation_id == NO_CORRELATION else correlation_id
 
     @property
     def app_specific(self) -> int:
+        """A number of the application's own."""
         return self._view.app_specific
 
     @property
     def extension(self) -> bytes:
+        """More data beside the body, where NServiceBus and Rebus put their headers."""
         return self._view.extension
 
     @property
     def time_to_be_received(self) -> int | None:
+        """Seconds from sending until it must have been received; None is for ever."""
         seconds = self._view.time_to_be_received
         return None if seconds == INFINITE else seconds
 
     @property
     def time_to_reach_queue(self) -> int | None:
+        """Seconds from sending until it must have arrived; None is for ever."""
         seconds = self._view.time_to_reach_queue
         return None if seconds == INFINITE else seconds
 
     @property
     def trace(self) -> bool:
+        """Whether its way is reported to its sender's report queue."""
         return self._view.trace
 
     @property
