@@ -23,7 +23,7 @@ PATIENCE: Final = 100
 
 
 class Transfer:
-    """Two managers: what waits at the first for queues of the second is on its way."""
+    """Two managers, and messages of the first for queues of the second."""
 
     def __init__(self) -> None:
         self.net = Net()
@@ -103,7 +103,7 @@ def test_messages_travel_and_arrive_as_groups(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_a_crash_at_any_write_loses_and_doubles_nothing(side: str, after: bool) -> None:
-    """MQQB-238, MQQB-243: of messages that were taken, sent, stored and removed together."""
+    """Of messages that were taken, sent, stored and removed together."""
     for point in range(1, writes(side) + 1):
         transfer = Transfer()
         transfer.crash(side, point, after=after)

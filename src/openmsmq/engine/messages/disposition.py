@@ -152,7 +152,7 @@ class Dispositions:
     ) -> list[int]:
         """Express messages arrive in a queue; their lookup identifiers."""
         lookups = self._express.insert(queue, messages, arrivals, by=by)
-        if queue.kind is QueueKind.OUTGOING:
+        if queue.kind is QueueKind.OUTGOING or not any([message.flags for message in messages]):
             return lookups
         for lookup, message in zip(lookups, messages, strict=True):
             flags = message.flags

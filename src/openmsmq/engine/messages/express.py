@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
 
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages.expiry import Expiry
@@ -12,6 +15,9 @@ from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Total, lookup_id, pack_record
 from openmsmq.properties.message import describe_class
+
+_way: Final = itemgetter(slice(1, 5))
+"What messages that are alike have in common: priority, lifetime and flags."
 
 
 class ExpressStore:
@@ -36,18 +42,20 @@ class ExpressStore:
         `by` is who sent them, for the history.
         """
         state = self._state
-        now, entries = state.timeline.wall, []
+        now = state.timeline.wall
         arrivals = arrivals or state.numbers.arrivals(len(messages))
-        records: dict[tuple[int, int, int], bytes] = {}
-        for arrival, (packet, priority, expires, _, flags, *_) in zip(
-            arrivals, messages, strict=True
-        ):
-            size = len(packet)
-            record = records.get((size, expires, flags))
-            if record is None:
-                record = pack_record(0, size, now, expires, 0, 0, 0, message_class, flags)
-                records[size, expires, flags] = record
-            entries.append(Entry(lookup_id(priority, arrival), record, packet, True))
+        entries: list[Entry] = []
+        for (priority, expires, _, flags), group in groupby(messages, key=_way):
+            packets = [message.packet for message in group]
+            records = {
+                size: pack_record(0, size, now, expires, 0, 0, 0, message_class, flags)
+                for size in set(map(len, packets))
+            }
+            first, places = lookup_id(priority, 0), arrivals[len(entries) :]
+            entries += [
+                Entry(first | arrival, records[len(packet)], packet, True)
+                for arrival, packet in zip(places, packets, strict=False)
+            ]
         self.add(queue, entries)
         lookups = [entry.lookup for entry in entries]
         if state.history.limit:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import lt
 
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.properties.message import PRIORITY_MAX
@@ -42,21 +44,22 @@ class ExpressMessages:
         """The message with this lookup identifier, if it is there."""
         return self._entries.get(lookup)
 
-    def add(self, added: Iterable[Entry]) -> None:
+    def add(self, added: Sequence[Entry]) -> None:
         """Put messages at their places."""
-        entries, lists = self._entries, self._lists
-        size = 0
-        for entry in added:
-            lookup, _, packet, _ = entry
-            order = lists[lookup >> ARRIVAL_BITS]
-            if not order or lookup > order[-1]:
-                order.append(lookup)
+        lookups = [entry.lookup for entry in added]
+        lists = self._lists
+        last = {order[-1] >> ARRIVAL_BITS: order[-1] for order in lists if order}
+        if any([lookup <= last.get(lookup >> ARRIVAL_BITS, -1) for lookup in lookups]):
+            self._tidy()  # a list may name one of them that was gone
+        for rank, group in groupby(lookups, key=ARRIVAL_BITS.__rrshift__):
+            order, new = lists[rank], list(group)
+            if (not order or new[0] > order[-1]) and all(map(lt, new, new[1:])):
+                order += new
             else:
-                self._tidy()
-                insort(order, lookup)
-            entries[lookup] = entry
-            size += len(packet)
-        self.size += size
+                for lookup in new:
+                    insort(order, lookup)
+        self._entries.update(zip(lookups, added, strict=True))
+        self.size += sum([len(entry.packet) for entry in added])
 
     def rewrite(self, lookup: int, record: bytes) -> None:
         """Change the record of a message that stays where it is."""

@@ -111,6 +111,34 @@ def test_they_behave_like_a_sorted_list(changes: list[tuple[int, int, bool]], at
     assert messages.size == len(plain) * len(b"packet")
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.tuples(st.integers(2, 4), st.integers(1, 20)), max_size=6, unique=True),
+            st.booleans(),
+        ),
+        max_size=8,
+    )
+)
+def test_several_that_are_added_at_once_are_in_their_places(
+    changes: list[tuple[list[tuple[int, int]], bool]],
+) -> None:
+    """Whatever their order and priorities, and whether some of them were there before."""
+    messages, plain = ExpressMessages(), set[int]()
+    for places, adds in changes:
+        lookups = [lookup_id(*place) for place in places]
+        if adds:
+            new = [lookup for lookup in lookups if lookup not in plain]
+            messages.add([entry(lookup) for lookup in new])
+            plain.update(new)
+        else:
+            for lookup in plain.intersection(lookups):
+                messages.remove(lookup)
+            plain.difference_update(lookups)
+        assert rising(messages) == sorted(plain)
+        assert messages.size == len(plain) * len(b"packet")
+
+
 def test_messages_that_are_gone_take_no_memory() -> None:
     """However many come and go, one at a time."""
     messages = held(LATER)
