@@ -18,7 +18,7 @@ from openmsmq.transports.srmp.exchange import (
     status_of,
 )
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
-from openmsmq.transports.srmp.reception import SrmpReception
+from openmsmq.transports.srmp.reception import SrmpReception, WaitingPost
 from openmsmq.transports.srmp.transport import SrmpTransport
 from tests.simulation.events import Event
 from tests.simulation.network import Net
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 GIVEN_UP: Final = 10.0
 "Seconds until a request without answer has failed."
+TOGETHER: Final = 0.002
+"Seconds for which posts are gathered."
 FAULTS: Final = ((), (0.0, 40.0), (15.0,), (0.0,))
 "When a request arrives to which something happens, after its latency; the last is not answered."
 
@@ -76,6 +78,7 @@ class NodeWeb:
         )
         received = self.transport.received_receipts
         self.reception = SrmpReception(local, node.clock, self.receipts, received)
+        self._posts: list[WaitingPost] = []
         self.receipts.resume()
 
     def stop(self) -> None:
@@ -141,7 +144,18 @@ class NodeWeb:
         except Malformed:
             done(SrmpOutcome.MALFORMED)
             return
-        node.enter(self._generation, lambda: self.reception.take(post, source, done))
+
+        def failed(error: Exception) -> None:
+            raise error
+
+        self._posts.append(WaitingPost(post, source, done, failed))
+        if len(self._posts) == 1:  # those that come within a moment are taken together
+            self._net.scheduler.after(TOGETHER, self._take_all)
+
+    def _take_all(self) -> None:
+        posts, self._posts = self._posts, []
+        if not self._node.is_stopping:
+            self._node.enter(self._generation, lambda: self.reception.take_all(posts))
 
 
 def _shown(request: Request) -> str:
