@@ -18,7 +18,13 @@ from typing import Final, NamedTuple
 from tools.generate_docs import ROOT
 
 CLIENT: Final = ROOT / "src" / "openmsmq" / "client"
-FOLDERS: Final = (CLIENT, CLIENT / "embedded", CLIENT / "management", CLIENT / "remote_read")
+FOLDERS: Final = (
+    CLIENT,
+    CLIENT / "dependent",
+    CLIENT / "embedded",
+    CLIENT / "management",
+    CLIENT / "remote_read",
+)
 "Each has `_async/`, and `_sync/` is generated from it."
 BY_HAND: Final = {"__init__.py", "channel.py", "tcp_socket.py"}
 "A docstring; a socket; what shares one between threads instead of between tasks (it says why)."

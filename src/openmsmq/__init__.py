@@ -89,6 +89,7 @@ __all__ = [
     "UnitInfo",
     "__version__",
     "connect",
+    "connect_dependent",
     "connect_management",
     "connect_remote",
     "distributed",
@@ -228,6 +229,43 @@ def connect_remote(
         timeout=timeout,
     )
     backend = RpcBackend(place)
+    backend.connect()
+    return Manager(backend)
+
+
+def connect_dependent(
+    host: str,
+    *,
+    port: int = 2103,
+    user: str = "",
+    password: str = "",
+    auth: str = "ntlm",
+    level: str = "privacy",
+    computer: str = "",
+    mapper_port: int = 135,
+    timeout: float = 30.0,
+) -> Manager:
+    """Use the queues of a supporting server elsewhere, one of Windows or of OpenMSMQ (MS-MQMP).
+
+    For a computer without a queue manager: queues are created, sent to and received from there.
+    The options are those of `connect_remote`. Needs the extra `rpc`.
+    """
+    from openmsmq.client._sync.manager import Manager
+    from openmsmq.client.dependent._sync.backend import DependentBackend
+    from openmsmq.client.remote_read.place import RemotePlace
+
+    place = RemotePlace.of(
+        host,
+        port=port,
+        computer=computer,
+        user=user,
+        password=password,
+        auth=auth,
+        level=level,
+        mapper_port=mapper_port,
+        timeout=timeout,
+    )
+    backend = DependentBackend(place)
     backend.connect()
     return Manager(backend)
 

@@ -33,6 +33,7 @@ __all__ = [
     "TwoPhase",
     "Unit",
     "connect",
+    "connect_dependent",
     "connect_management",
     "connect_remote",
     "distributed",
@@ -132,6 +133,42 @@ def connect_remote(
 
     async def connected() -> Manager:
         backend = RpcBackend(place)
+        await backend.connect()
+        return Manager(backend)
+
+    return Opening(connected)
+
+
+def connect_dependent(
+    host: str,
+    *,
+    port: int = 2103,
+    user: str = "",
+    password: str = "",
+    auth: str = "ntlm",
+    level: str = "privacy",
+    computer: str = "",
+    mapper_port: int = 135,
+    timeout: float = 30.0,
+) -> Opening:
+    """Use the queues of a supporting server, with the options of `openmsmq.connect_dependent`."""
+    from openmsmq.client.dependent._async.backend import DependentBackend
+    from openmsmq.client.remote_read.place import RemotePlace
+
+    place = RemotePlace.of(
+        host,
+        port=port,
+        computer=computer,
+        user=user,
+        password=password,
+        auth=auth,
+        level=level,
+        mapper_port=mapper_port,
+        timeout=timeout,
+    )
+
+    async def connected() -> Manager:
+        backend = DependentBackend(place)
         await backend.connect()
         return Manager(backend)
 

@@ -24,7 +24,12 @@ PYTHON = [
     for number, text in enumerate(blocks(page, "python"), 1)
     if "spark" not in text  # those run where there is a session: tests/spark/test_docs.py
     if "psycopg" not in text  # and those with a database in test_transactions.py
-    if page.name not in ("remote-read.md", "management.md")  # and others with managers elsewhere
+    if page.name
+    not in (
+        "remote-read.md",
+        "management.md",
+        "dependent-clients.md",
+    )  # and others with managers elsewhere
 ]
 
 

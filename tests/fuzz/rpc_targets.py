@@ -8,16 +8,20 @@ from contextlib import suppress
 from openmsmq.errors import Malformed
 from openmsmq.interfaces.endpoint_mapper import stubs as mapper_stubs
 from openmsmq.interfaces.management import stubs as management_stubs
+from openmsmq.interfaces.qm2qm import stubs as old_stubs
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.coordinator import OWN_TOKEN, TransactionArgument
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
+from openmsmq.interfaces.supporting_server import stubs as supporting_stubs
+from openmsmq.interfaces.supporting_server.stubs import MessageOpnum
 from openmsmq.names.format import parse_format_name
 from openmsmq.rpc import management
 from openmsmq.rpc.auth.context import AuthenticationFailed, AuthLevel, AuthType
 from openmsmq.rpc.client import Disconnected
 from openmsmq.rpc.ndr.stream import NdrReader, Order
 from openmsmq.rpc.ndr.structure import Structure
+from tests.strategies.dependent import Dependent, SupportingWorld
 from tests.strategies.managed import Administrator
 from tests.strategies.remote_reader import ORDERS, RemoteWorld
 from tests.strategies.rpc import (
@@ -34,7 +38,7 @@ from tests.strategies.rpc import (
 from tests.strategies.rpc_stubs import Everything
 
 STRUCTURES: tuple[type[Structure], ...] = (Data, Handle, Number, Everything)
-INTERFACES = (stubs, mapper_stubs, management, management_stubs)
+INTERFACES = (stubs, mapper_stubs, management, management_stubs, old_stubs, supporting_stubs)
 ARGUMENTS: tuple[type[Structure], ...] = (
     TransactionArgument,
     *(
@@ -169,6 +173,40 @@ def remote_management(stream: bytes) -> None:
     assert len(admin.rpc.associations) == 0
 
 
+def supporting_server(stream: bytes) -> None:
+    """Calls of qmcomm and qmcomm2 with any arguments: each is answered, and nothing is left behind.
+
+    A call is its number, a quarter of the number of bytes that follow, and these. The number's high
+    bit puts a handle before them, the next one the number of a queue; 40 and above is qmcomm2.
+    """
+    world = SupportingWorld()
+    world.send("one", "two")
+    client = Dependent(world)
+    queue, sending, unit = client.opened(), client.opened(access=2), client.begin()
+    handles = queue.handle, sending.handle, unit.handle
+    waiting: list[list[bytes | Exception]] = []
+    while len(stream) > 2 and len(waiting) < CALLS_MAX:
+        opnum, size = stream[0], 4 * stream[1]
+        arguments = stream[2 : 2 + size]
+        stream = stream[2 + size :]
+        if opnum & 0x80:
+            arguments = bytes(4) + handles[len(waiting) % 3].bytes_le + arguments
+        elif opnum & 0x40:
+            arguments = queue.context.to_bytes(4, "little") + arguments
+        number = opnum & 0x3F
+        waiting.append(
+            client.later(MessageOpnum(number & 3) if number >= 40 else number, arguments)
+        )
+    world.pass_time(10**7)
+    client.lose()
+    found = world.manager.find_queue("orders") if "orders" in world.names() else None
+    assert found is None or (not found.modes and not found.holds), "something is left open"
+    supporting = world.supporting
+    assert not len(supporting.queues) + len(supporting.units) + len(supporting.clients)
+    assert supporting.messages.next_deadline is None, "a deadline is left"
+    assert len(world.rpc.associations) == 0
+
+
 def rpc_token(token: bytes) -> None:
     """Tokens of both protocols for both sides: an answer or `AuthenticationFailed`."""
     for auth_type in (AuthType.NTLM, AuthType.SPNEGO):
@@ -196,6 +234,7 @@ RPC_TARGETS: dict[str, Callable[[bytes], None]] = {
         rpc_arguments,
         remote_read,
         remote_management,
+        supporting_server,
         rpc_token,
     )
 }

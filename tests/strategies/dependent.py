@@ -82,6 +82,10 @@ class SupportingWorld(RemoteWorld):
         self.driver.call(lambda: self.manager.commit(transaction))
         self.driver.call(handle.close)
 
+    def names(self) -> list[str]:
+        """What the queues are called."""
+        return [queue.name.rpartition("\\")[2] for queue in self.manager.queues]
+
     def bodies(self, queue: str = "orders") -> list[str]:
         """The bodies of all messages in a queue."""
         mode = Mode(Access.PEEK)

@@ -67,6 +67,10 @@ READ_SIZE_MAX: Final = 0x0042_0000
 """Bytes of a message in older remote read ([MS-MQQP] 2.2.2.1). At the limit: the call gets a fault
 for bad data.
 """
+GUESSES_MAX: Final = 64
+"""Numbers of queues that a computer may present in older remote read in a minute without one of
+them being right. At the limit: it opens nothing for the rest of that minute.
+"""
 DESCRIPTOR_SIZE_MAX: Final = 524288
 """Bytes of a security descriptor, or characters of a format name, that a dependent client has room
 for ([MS-MQMP] 3.1.4.5, 3.1.4.21). At the limit: the call gets a fault for bad data.

@@ -30,6 +30,7 @@ from openmsmq.errors import (
 )
 from openmsmq.interfaces.driver import EngineDriver
 from openmsmq.interfaces.qm2qm import stubs
+from openmsmq.interfaces.qm2qm.guesses import Guesses
 from openmsmq.interfaces.qm2qm.hosted_queue import (
     HeldRead,
     HostedQueue,
@@ -100,6 +101,7 @@ class OldReadServer:
         "By the number that clients know."
         self._next_cursor = 0
         self._waits: Waits[HostedQueue] = Waits()
+        self._guesses = Guesses(now)
         self.on_deadline: Callable[[], None] = _nothing
         "Called when `next_deadline` may have become earlier."
         self.interface = RpcInterface("qm2qm", stubs.QM2QM, self._qm2qm())
@@ -252,7 +254,11 @@ class OldReadServer:
         asked = call.args(stubs.OpenSession)
         queue = self._queues.get(asked.context)
         is_sound = asked.pointer == asked.context != 0
-        if not is_sound or queue is None or queue.reader is not None:
+        address = call.client.address
+        is_guess = self._guesses.is_exhausted(address)
+        if is_guess or not is_sound or queue is None or queue.reader is not None:
+            if queue is None:
+                self._guesses.add(address)
             call.respond(stubs.HandleResult(NULL_HANDLE, InvalidParameter.hresult))
             return
         _check_level(call, queue)

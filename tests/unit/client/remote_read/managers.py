@@ -30,14 +30,23 @@ LOGIN: dict[str, Any] = {"user": "alice", "password": "secret", "computer": "HOS
 class RemoteManager:
     """Queues, users and the port; everything here may be called from any thread."""
 
-    def __init__(self, directory: Path, *, is_mapped: bool = False, is_old: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        is_mapped: bool = False,
+        is_old: bool = False,
+        role: str = "read",
+        supporting_clients: int = 0,
+    ) -> None:
         """`is_mapped`: it has two ports, and an endpoint mapper that names the first.
 
-        `is_old`: it has older remote read only.
+        `is_old`: it has older remote read only. `supporting_clients` can do without a manager.
         """
         self._is_old = is_old
+        self._supporting_clients = supporting_clients
         self.users = Users(directory)
-        self.users.add("alice", "secret", "read")
+        self.users.add("alice", "secret", role)
         self.loop = asyncio.new_event_loop()
         self.manager = QueueManager(MemoryStore(), SystemClock(), name="HOST")
         self.port = 0
@@ -52,7 +61,13 @@ class RemoteManager:
 
     async def _run(self) -> None:
         self.driver = LoopDriver(self.manager, self.manager.tick)
-        settings = RpcSettings("127.0.0.1", self.port, self.alternate_port, self.mapper_port)
+        settings = RpcSettings(
+            "127.0.0.1",
+            self.port,
+            self.alternate_port,
+            self.mapper_port,
+            supporting_clients_max=self._supporting_clients,
+        )
         self.service = RpcService(
             self.manager, self.driver, self.users, SystemClock(), settings, Refusals()
         )

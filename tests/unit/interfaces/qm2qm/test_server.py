@@ -10,6 +10,7 @@ import pytest
 from tests.strategies.remote_reader import ORDERS, RemoteWorld
 from tests.strategies.rpc import Pair, make_acceptor, numbers
 
+from openmsmq.interfaces.limits import GUESSES_MAX
 from openmsmq.interfaces.qm2qm import stubs
 from openmsmq.interfaces.qm2qm.hosted_queue import ReadSession
 from openmsmq.interfaces.qm2qm.server import OldReadServer
@@ -305,6 +306,16 @@ def test_a_number_counts_once_and_cannot_be_guessed(world: World, opener: Opener
     assert other.call(6, stubs.OneNumber(found.queue), stubs.OneNumber) == INVALID_HANDLE
     assert reader.session(found.queue, platform=17) == RpcStatus.BAD_STUB_DATA
     assert reader.start(found.queue).result == TIMEOUT, "it counts for the one that presented it"
+
+
+def test_numbers_cannot_be_tried_out(world: World, opener: Opener) -> None:
+    """MQQP-028: after too many wrong ones even the right one is refused, for a minute."""
+    found, reader = opener.ask(ORDERS), Reader(world)
+    for wrong in range(GUESSES_MAX):
+        assert reader.session(0x70000000 + wrong).result == INVALID_PARAMETER
+    assert reader.session(found.queue).result == INVALID_PARAMETER
+    world.pass_time(60)
+    assert reader.session(found.queue).result == 0
 
 
 def test_the_opener_closes_what_no_session_has_taken(world: World, opener: Opener) -> None:

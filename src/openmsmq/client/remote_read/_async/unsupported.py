@@ -25,40 +25,43 @@ from openmsmq.types.units import UnitInfo, UnitState
 class UnsupportedCalls:
     """Refuses what needs the application protocol (`openmsmq.connect`)."""
 
+    protocol = "remote read (MS-MQRR)"
+    "What has no such calls."
+
     async def create_queue(self, name: str, properties: dict[str, Any]) -> None:
-        raise _unsupported("create queue")
+        raise self._unsupported("create queue")
 
     async def delete_queue(self, name: str) -> None:
-        raise _unsupported("delete queue")
+        raise self._unsupported("delete queue")
 
     async def queues(self, *, everything: bool) -> list[QueueInfo]:
-        raise _unsupported("queues")
+        raise self._unsupported("queues")
 
     async def outgoing(self) -> list[OutgoingInfo]:
-        raise _unsupported("outgoing")
+        raise self._unsupported("outgoing")
 
     async def peers(self) -> list[PeerInfo]:
-        raise _unsupported("peers")
+        raise self._unsupported("peers")
 
     async def multicast(self) -> list[MulticastInfo]:
-        raise _unsupported("multicast")
+        raise self._unsupported("multicast")
 
     async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
-        raise _unsupported("change queue")
+        raise self._unsupported("change queue")
 
     async def redirect(
         self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
     ) -> dict[int, SentId]:
-        raise _unsupported("redirect")
+        raise self._unsupported("redirect")
 
     async def pause(self, handle: Handle) -> None:
-        raise _unsupported("pause")
+        raise self._unsupported("pause")
 
     async def resume(self, handle: Handle) -> None:
-        raise _unsupported("resume")
+        raise self._unsupported("resume")
 
     async def retry(self, handle: Handle) -> None:
-        raise _unsupported("retry")
+        raise self._unsupported("retry")
 
     async def send(
         self,
@@ -67,75 +70,74 @@ class UnsupportedCalls:
         work: Work | None,
         delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
-        raise _unsupported("send")
+        raise self._unsupported("send")
 
     async def send_packets(
         self, handle: Handle, packets: Sequence[bytes], work: Work | None
     ) -> Sequence[SentId]:
-        raise _unsupported("send packets")
+        raise self._unsupported("send packets")
 
     async def permissions(self, handle: Handle) -> str:
-        raise _unsupported("permissions")
+        raise self._unsupported("permissions")
 
     async def set_permissions(self, handle: Handle, sddl: str) -> None:
-        raise _unsupported("set permissions")
+        raise self._unsupported("set permissions")
 
     async def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
-        raise _unsupported("peek slices")
+        raise self._unsupported("peek slices")
 
     async def open_subscription(
         self, handle: Handle, name: str, *, copy: bool, owner: str
     ) -> SubscriptionBackend:
-        raise _unsupported("open subscription")
+        raise self._unsupported("open subscription")
 
     async def subscriptions(self, name: str) -> list[SubscriptionInfo]:
-        raise _unsupported("subscriptions")
+        raise self._unsupported("subscriptions")
 
     async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
-        raise _unsupported("drop subscription")
+        raise self._unsupported("drop subscription")
 
     async def prepare(self, work: Work) -> None:
-        raise _unsupported("prepare")
+        raise self._unsupported("prepare")
 
     async def prepared(self) -> dict[str, int]:
-        raise _unsupported("prepared")
+        raise self._unsupported("prepared")
 
     async def commit_prepared(self, xid: str) -> None:
-        raise _unsupported("commit prepared")
+        raise self._unsupported("commit prepared")
 
     async def abort_prepared(self, xid: str) -> None:
-        raise _unsupported("abort prepared")
+        raise self._unsupported("abort prepared")
 
     async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
-        raise _unsupported("unit states")
+        raise self._unsupported("unit states")
 
     async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
-        raise _unsupported("finish unit")
+        raise self._unsupported("finish unit")
 
     async def units(self) -> list[UnitInfo]:
-        raise _unsupported("units")
+        raise self._unsupported("units")
 
     async def commit_epoch(
         self, writer: str, epoch: int, winners: list[str], owner: str, *, final: bool
     ) -> bool:
-        raise _unsupported("commit epoch")
+        raise self._unsupported("commit epoch")
 
     async def audit(self, after: int, limit: int) -> list[AuditEntry]:
-        raise _unsupported("audit")
+        raise self._unsupported("audit")
 
     async def explain(self, message_id: str) -> list[HistoryEvent]:
-        raise _unsupported("explain")
+        raise self._unsupported("explain")
 
     async def statistics(self) -> dict[str, int]:
-        raise _unsupported("statistics")
+        raise self._unsupported("statistics")
 
     async def settings(self) -> Settings:
-        raise _unsupported("settings")
+        raise self._unsupported("settings")
 
     async def configure(self, changes: dict[str, Any]) -> None:
-        raise _unsupported("configure")
+        raise self._unsupported("configure")
 
-
-def _unsupported(what: str) -> UnsupportedOperation:
-    words = f"{what}: remote read (MS-MQRR) has no such call; use openmsmq.connect() for it"
-    return UnsupportedOperation(words)
+    def _unsupported(self, what: str) -> UnsupportedOperation:
+        words = f"{what}: {self.protocol} has no such call; use openmsmq.connect() for it"
+        return UnsupportedOperation(words)

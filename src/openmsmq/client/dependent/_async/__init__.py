@@ -1,0 +1,1 @@
+"""The client of a supporting server for asyncio."""

@@ -1,0 +1,183 @@
+"""Messages in transfer buffers, as a dependent client writes and reads them ([MS-MQMP] 3.2.4)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from openmsmq.errors import Malformed, MQError, UnsupportedOperation
+from openmsmq.interfaces.limits import NAME_MAX, READ_SIZE_MAX
+from openmsmq.interfaces.qm2qm.transfer_buffer import NAMES, receive_buffer, send_buffer
+from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
+from openmsmq.limits import LABEL_UNITS_MAX
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import PrivateName, parse_format_name
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
+from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader
+from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.properties.message import INFINITE, JournalFlags
+from openmsmq.types.message import Message
+from openmsmq.types.received import ReceivedMessage
+
+NO_ID: Final = ObjectId(NO_GUID, 0)
+FIRST_SIZES: Final[Mapping[str, int]] = {
+    "body": 4096,
+    "extension": 512,
+    "title": 64,
+    **dict.fromkeys(NAMES, 64),
+}
+"Room for the usual message; who has a larger one is asked again."
+_MOST: Final[Mapping[str, int]] = {
+    "body": READ_SIZE_MAX,
+    "extension": READ_SIZE_MAX,
+    "title": LABEL_UNITS_MAX,
+    **dict.fromkeys(NAMES, NAME_MAX),
+}
+_SCALARS: Final = (
+    *("message_class", "sent", "arrived", "priority", "delivery", "acknowledge", "auditing"),
+    *("application_tag", "relative_time_to_queue", "time_left_to_live", "trace", "body_type"),
+    *("is_first", "is_last"),
+)
+
+
+def sent_buffer(message: Message, unit: bytes | None) -> Any:
+    """The buffer of a message to send ([MS-MQMP] 3.2.4.10)."""
+    if message.signer is not None or message.encrypt or message.dead_letter_queue is not None:
+        raise UnsupportedOperation(
+            "a dependent client neither signs nor encrypts, and names no dead-letter queue"
+        )
+    body, extension = message.body, message.extension or None
+    title = _units(message.label) if message.label else None
+    auditing = message.dead_letter * JournalFlags.DEAD_LETTER
+    auditing |= message.journal * JournalFlags.JOURNAL
+    return send_buffer(
+        _format(message.admin_queue),
+        _format(message.response_queue),
+        body=body,
+        body_size=len(body),
+        body_allocated=len(body),
+        title=title,
+        title_size=len(title or ()),
+        extension=extension,
+        extension_size=len(extension or b""),
+        priority=message.priority,
+        delivery=int(message.recoverable),
+        acknowledge=int(message.acknowledge),
+        auditing=int(auditing),
+        application_tag=message.app_specific,
+        correlation_id=message.correlation_id or None,
+        absolute_time_to_queue=_seconds(message.time_to_reach_queue),
+        relative_time_to_live=_seconds(message.time_to_be_received),
+        trace=int(message.trace),
+        body_type=message.body_type,
+        unit=unit,
+    )
+
+
+def _seconds(given: int | None) -> int:
+    """A lifetime; 0 would be for ever, too, and is as short as can be said."""
+    return INFINITE if given is None else max(1, given)
+
+
+def _format(name: FormatName | None) -> QueueFormatArgument | None:
+    return None if name is None else QueueFormatArgument.of(name)
+
+
+def _units(text: str) -> tuple[int, ...]:
+    return tuple(array("H", (text + "\0").encode("utf-16-le", "surrogatepass")))
+
+
+def empty_buffer(
+    action: int, timeout_ms: int, cursor: int, unit: bytes | None, sizes: Mapping[str, int]
+) -> Any:
+    """A buffer with room for a message ([MS-MQMP] 3.2.4.11, 3.2.4.12)."""
+    part: dict[str, Any] = {"timeout": timeout_ms, "action": action, "cursor": cursor}
+    for name in NAMES:
+        size = sizes[name] if name != "ordering" else 0
+        if size:
+            part |= {f"{name}_size": size, f"{name}_name": (0,) * size, f"{name}_needed": size}
+    fields: dict[str, Any] = dict.fromkeys(_SCALARS, 0)
+    for name in ("body", "extension"):
+        size = sizes[name]
+        fields |= {name: bytes(size), f"{name}_size": size, f"{name}_needed": size}
+    title = sizes["title"]
+    fields |= {"title": (0,) * title, "title_size": title, "title_needed": title}
+    return receive_buffer(
+        part,
+        **fields,
+        body_allocated=sizes["body"],
+        message_id=NO_ID,
+        transaction_id=NO_ID,
+        correlation_id=bytes(20),
+        unit=unit,
+    )
+
+
+def larger(sizes: Mapping[str, int], answered: Any) -> dict[str, int]:
+    """Room for the message that had too little of it ([MS-MQMP] 3.1.5.3)."""
+    found = dict(sizes)
+    for name in ("body", "extension", "title"):
+        found[name] = max(found[name], getattr(answered, f"{name}_needed") or 0)
+    for name in NAMES:
+        found[name] = max(found[name], getattr(answered.part, f"{name}_needed") or 0)
+    if found == dict(sizes):
+        raise Malformed("ptb", 0, "too little room, and no size that is larger")
+    return {name: min(size, _MOST[name]) for name, size in found.items()}
+
+
+def message_in(buffer: Any) -> ReceivedMessage:
+    """The message of a buffer, its packet made again ([MS-MQMP] 3.1.1.11)."""
+    source: UUID = buffer.message_id.lineage
+    admin, response, destination = (
+        _name(getattr(buffer.part, f"{name}_name")) for name in ("admin", "response", "destination")
+    )
+    manager = destination.guid if isinstance(destination, PrivateName) else NO_GUID
+    builder = PacketBuilder(
+        source, destination, destination_manager=manager, admin=admin, response=response
+    )
+    left = buffer.time_left_to_live
+    packet = builder.build(
+        buffer.body[: buffer.body_needed],
+        _text(buffer.title),
+        buffer.priority,
+        bool(buffer.delivery),
+        bool(buffer.auditing & JournalFlags.JOURNAL),
+        bool(buffer.auditing & JournalFlags.DEAD_LETTER),
+        bool(buffer.trace),
+        buffer.message_id.uniquifier,
+        buffer.sent,
+        buffer.relative_time_to_queue,
+        INFINITE if left == INFINITE else max(0, buffer.arrived - buffer.sent) + left,
+        buffer.acknowledge,
+        buffer.message_class,
+        buffer.correlation_id,
+        buffer.body_type,
+        buffer.application_tag,
+        buffer.extension[: buffer.extension_needed],
+        _headers(buffer),
+    )
+    return ReceivedMessage(packet, arrived=buffer.arrived)
+
+
+def _headers(buffer: Any) -> OptionalHeaders:
+    """What tells of the transaction that it was sent in ([MS-MQMP] 2.2.3.3)."""
+    number = buffer.transaction_id.uniquifier
+    if not (number or buffer.is_first or buffer.is_last):
+        return NO_HEADERS
+    flags = TransactionFlags.FM if buffer.is_first else 0
+    flags |= TransactionFlags.LM if buffer.is_last else 0
+    return OptionalHeaders(transaction=TransactionHeader(flags=flags | (number & 0xFFFFF) << 4))
+
+
+def _text(units: tuple[int, ...]) -> str:
+    return array("H", units).tobytes().decode("utf-16-le", "surrogatepass").partition("\0")[0]
+
+
+def _name(units: tuple[int, ...] | None) -> FormatName | None:
+    """A name of a queue; None if what stands there is none."""
+    try:
+        return parse_format_name(_text(units)) if units else None
+    except MQError:
+        return None

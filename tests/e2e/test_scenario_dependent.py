@@ -1,0 +1,198 @@
+"""Scenarios of dependent clients, with real processes: nothing is there but a supporting server.
+
+Queues are created and watched from a computer without a queue manager ([MS-MQSO] 6.1.4), and a farm
+of analysts answers quotes in transactions, of whom one is killed ([MS-MQSO] 6.1.7).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import openmsmq
+from openmsmq.access.users import Users
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = float(os.environ.get("OPENMSMQ_TEST_PATIENCE", "120"))
+KILLS = int(os.environ.get("OPENMSMQ_DEPENDENT_KILLS", "6"))
+QUOTES = 60
+ANALYST = """
+import sys, time, openmsmq
+port, name = int(sys.argv[1]), sys.argv[2]
+with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password="secret",
+                                computer="farm") as manager:
+    quotes, answers = manager.open_queue("quotes"), manager.open_queue("answers")
+    print("ready", flush=True)
+    while True:
+        with manager.transaction() as transaction:
+            try:
+                quote = quotes.receive(transaction=transaction, timeout=2)
+            except openmsmq.ReceiveTimeout:
+                break
+            if name == "doomed":
+                print("received", flush=True)
+                time.sleep(60)
+            answers.send(quote.body + b" by " + name.encode(), transaction=transaction)
+"""
+STEPS = ("opened", "begun", "received", "sent", "committed")
+STEP = """
+import sys, time, openmsmq
+port, step = int(sys.argv[1]), sys.argv[2]
+def stop(here):
+    if here == step:
+        print("there", flush=True)
+        time.sleep(60)
+with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password="secret",
+                                computer="farm") as manager:
+    quotes, answers = manager.open_queue("quotes"), manager.open_queue("answers")
+    stop("opened")
+    transaction = manager.transaction()
+    transaction.__enter__()
+    stop("begun")
+    quote = quotes.receive(transaction=transaction, timeout=5)
+    stop("received")
+    answers.send(quote.body, transaction=transaction)
+    stop("sent")
+    transaction.commit()
+    stop("committed")
+"""
+
+
+class Farm:
+    """A supporting server in a process of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        users = Users(directory / "data")
+        users.add("analyst", "secret", "read+send")
+        users.add("boss", "secret", "admin")
+        ready = directory / "ready.json"
+        command = (sys.executable, "-m", "openmsmq", "serve", "--data", directory / "data")
+        off = (
+            *("--app-port", "off", "--console-port", "off", "--binary-port", "off"),
+            *("--log-level", "error", "--rpc-port", "0", "--name", "farm", "--supporting-server"),
+        )
+        self._socket = directory / "app"
+        sockets = ("--app-socket", self._socket, "--ready-file", ready)
+        self.process = subprocess.Popen(list(map(str, (*command, *off, *sockets))))
+        end = time.monotonic() + PATIENCE
+        while not ready.exists():
+            assert self.process.poll() is None, "the service ended"
+            assert time.monotonic() < end, "the service did not start"
+            time.sleep(0.02)
+        self.port = json.loads(ready.read_text())["rpc"][1]
+
+    def local(self) -> openmsmq.Manager:
+        """As programs on the same computer see it."""
+        return openmsmq.connect(f"unix:{self._socket}")
+
+    def boss(self) -> openmsmq.Manager:
+        """As an administrator elsewhere does."""
+        return openmsmq.connect_dependent(
+            "127.0.0.1", port=self.port, user="boss", password="secret", computer="farm"
+        )
+
+    def run(self, script: str, word: str) -> subprocess.Popen[str]:
+        """A client in a process of its own."""
+        command = [sys.executable, "-c", script, str(self.port), word]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def count(self, queue: str) -> int:
+        """How many messages a queue has, also those that are held."""
+        with self.local() as manager, manager.open_queue(queue) as found:
+            return found.info().messages
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Iterator[Farm]:
+    made = Farm(tmp_path)
+    try:
+        yield made
+    finally:
+        made.process.kill()
+        made.process.wait(PATIENCE)
+
+
+def said(process: subprocess.Popen[str], word: str) -> None:
+    """Wait until a client says something."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == word:
+            return
+    raise AssertionError(f"it ended without {word!r}")
+
+
+def killed(process: subprocess.Popen[str]) -> None:
+    """End a client without a chance to say anything."""
+    process.send_signal(signal.SIGKILL)
+    process.wait(PATIENCE)
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def test_a_queue_is_created_and_watched_without_a_queue_manager(farm: Farm) -> None:
+    """SYS-071: created by a dependent client, watched by management, without a directory."""
+    with farm.boss() as manager:
+        manager.create_queue("quotes", journal=True, label="quotes of the day").send("one")
+        with openmsmq.connect_management(
+            "127.0.0.1", port=farm.port, user="boss", password="secret"
+        ) as management:
+            assert "farm\\private$\\quotes" in [
+                name.lower() for name in management.machine().private_queues
+            ]
+            seen = management.queue("DIRECT=OS:farm\\private$\\quotes")
+            assert seen.messages == 1
+        manager.delete_queue("quotes")
+
+
+def test_a_farm_of_analysts_answers_every_quote_once_though_one_is_killed(farm: Farm) -> None:
+    """Transactional receives and answers through one supporting server ([MS-MQSO] 6.1.7)."""
+    with farm.boss() as manager:
+        quotes = manager.create_queue("quotes", transactional=True)
+        manager.create_queue("answers", transactional=True).close()
+        with manager.transaction() as transaction:
+            for number in range(QUOTES):
+                quotes.send(f"{number}".encode(), transaction=transaction)
+    doomed = farm.run(ANALYST, "doomed")
+    said(doomed, "received")
+    others = [farm.run(ANALYST, name) for name in ("anna", "bert", "carl")]
+    for one in others:
+        said(one, "ready")
+    killed(doomed)
+    for one in others:
+        assert one.wait(PATIENCE) == 0
+        assert one.stdout is not None
+        one.stdout.close()
+    with farm.local() as manager, manager.open_queue("answers") as answers:
+        found = [answers.receive(timeout=0).body for _ in range(answers.info().messages)]
+    numbers = Counter(int(body.split()[0]) for body in found)
+    assert numbers == Counter(range(QUOTES))
+    assert not any(body.endswith(b"doomed") for body in found)
+    assert farm.count("quotes") == 0
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_client_that_is_killed_leaves_its_message_once(farm: Farm, step: str) -> None:
+    """At each step of a transaction: the quote is there, or its answer, and nothing is locked."""
+    with farm.boss() as manager:
+        manager.create_queue("quotes", transactional=True).close()
+        manager.create_queue("answers", transactional=True).close()
+    for _ in range(KILLS // len(STEPS) + 1):
+        with farm.local() as manager, manager.transaction() as transaction:
+            manager.open_queue("quotes").send(b"risk?", transaction=transaction)
+        client = farm.run(STEP, step)
+        said(client, "there")
+        killed(client)
+        place = "answers" if step == "committed" else "quotes"
+        with farm.local() as manager, manager.open_queue(place) as found:
+            assert found.receive(timeout=PATIENCE).body == b"risk?"
+        assert farm.count("quotes") == farm.count("answers") == 0
