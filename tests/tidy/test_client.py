@@ -111,6 +111,7 @@ def test_a_spark_worker_loads_no_module_of_the_server(service: Service) -> None:
 BY_HAND = {
     "_sync/test_channel.py": "threads share a socket otherwise than tasks; the module is by hand",
     "_sync/test_manager.py": "threads and signals, which tasks have not; the rest runs with both",
+    "dependent/_sync/test_backend.py": "runs with threads; the one in _async is about tasks",
     "management/_sync/test_management.py": "runs with threads; the one in _async is about tasks",
     "remote_read/_sync/test_backend.py": "runs with both; the one in _async is about tasks",
     "remote_read/_sync/test_tcp_socket.py": "a socket of a thread; the module is by hand",

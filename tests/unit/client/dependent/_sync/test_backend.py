@@ -196,7 +196,7 @@ def test_cursors_walk(elsewhere: RemoteManager, manager: openmsmq.Manager) -> No
 def test_queues_are_made_changed_and_deleted(
     elsewhere: RemoteManager, manager: openmsmq.Manager
 ) -> None:
-    """MQMP-157, MQMP-158: that a queue exists can be told from other failures."""
+    """MQMP-157, MQMP-158: that a queue exists differs from other failures."""
     queue = manager.create_queue("quotes", transactional=True, journal=True, label="quotes")
     made = elsewhere.manager.find_queue("quotes").properties
     assert (made.transactional, made.journal, made.label) == (True, True, "quotes")
