@@ -5,6 +5,7 @@ from bench import (
     attack,
     cliffs,
     codec,
+    console,
     core,
     crowd,
     distributed,
@@ -27,7 +28,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
-    *(remote_read, http_transfer, multicast, singles, access, cliffs),
+    *(remote_read, http_transfer, multicast, singles, access, cliffs, console),
 ):
     whole.main()
     print()

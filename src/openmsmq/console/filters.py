@@ -5,6 +5,7 @@
 Conditions stand beside each other if all have to hold, with `OR` between them if one is enough,
 with `-` in front if they must not. A word without a field is looked for in label and body. Values
 with blanks are quoted. `*` and `?` are wild in texts; numbers, sizes and times can be compared.
+`re:/order [0-9]+/` is a regular expression (RE2), `json:$.customer.name==ACME` a value in a body.
 The cost is known beforehand: properties are at hand, bodies have to be read.
 """
 
@@ -17,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from openmsmq.bodies.decode import body_format
+from openmsmq.console.contents import matches_expression, matches_path
 from openmsmq.console.limits import FILTER_MAX, TERMS_MAX
 from openmsmq.errors import InvalidParameter
 from openmsmq.types.received import ReceivedMessage
@@ -25,6 +27,7 @@ Test = Callable[[ReceivedMessage], bool]
 
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<open>\()|(?P<close>\))|(?P<minus>-(?=\S))|(?P<quoted>\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<regex>re:/(?:[^/\\]|\\.)*/)"
     r"|(?P<word>(?:[^\s()\"]|\"(?:[^\"\\]|\\.)*\")+))"
 )
 _COMPARED: Final = re.compile(r"(>=|<=|>|<|=)?(.*)", re.DOTALL)
@@ -123,18 +126,12 @@ class _Parser:
         if kind == "quoted" or not colon or not field.isidentifier():
             self.reads_bodies = True
             return _anywhere(_unquoted(text))
-        value = _unquoted(value)
+        value = value[1:-1].replace("\\/", "/") if kind == "regex" else _unquoted(value)
         if not value:
             raise FilterError(f"{field}: a value is missing")
-        if field == "body":
+        if field in _CONTENTS:
             self.reads_bodies = True
-            return _body(value)
-        if field == "text":
-            self.reads_bodies = True
-            return _anywhere(value)
-        if field == "format":
-            self.reads_bodies = True
-            return _text(lambda message: body_format(message.body, message.body_type), value)
+            return _CONTENTS[field](value)
         if field in _TEXTS:
             return _text(_TEXTS[field], value)
         if field in _NUMBERS:
@@ -329,5 +326,13 @@ _FLAGS: Final[Mapping[str, Test]] = {
     "signed": lambda message: bool(message.signature_type),
     "traced": lambda message: message.trace,
 }
-FIELDS: Final = (*_TEXTS, *_NUMBERS, *_TIMES, "body", "text", "format", "is")
+_CONTENTS: Final[Mapping[str, Callable[[str], Test]]] = {
+    "body": _body,
+    "text": _anywhere,
+    "format": lambda value: _text(lambda one: body_format(one.body, one.body_type), value),
+    "re": matches_expression,
+    "json": matches_path,
+}
+"Conditions for which bodies have to be read."
+FIELDS: Final = (*_TEXTS, *_NUMBERS, *_TIMES, *_CONTENTS, "is")
 "What a condition can be about."

@@ -42,6 +42,10 @@ FILTER_MAX: Final = 1000
 "Characters of a filter. At the limit: the filter is refused, 400."
 TERMS_MAX: Final = 40
 "Conditions in a filter. At the limit: the filter is refused, 400."
+CONTENT_MAX: Final = 256 * 1024
+"Bytes of a body that a regular expression or a JSON path looks at. At the limit: no further."
+PATH_STEPS_MAX: Final = 20
+"Steps of a JSON path. At the limit: the filter is refused, 400."
 REQUEST_MAX: Final = 16 * 1024 * 1024
 "Bytes of a request. At the limit: it is refused, 413."
 PREVIEW_MAX: Final = 64 * 1024

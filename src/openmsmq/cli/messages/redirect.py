@@ -234,8 +234,8 @@ def find(
 
     FILTER is a line of conditions: label: id: corr: from: sender: to: (texts with * and ?), app:
     class: type: priority: size: aborts: (numbers, with > and <), sent: arrived: (-2h ago, or
-    2026-07-01T10:00), body: format: is:. Blanks mean and; OR, - and parentheses work. Exits with 3
-    if nothing was found.
+    2026-07-01T10:00), body: re: json: format: is:. Blanks mean and; OR, - and parentheses work.
+    Exits with 3 if nothing was found.
 
     \b
     Examples:

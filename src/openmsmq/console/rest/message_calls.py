@@ -190,12 +190,7 @@ def _exported(message: ReceivedMessage) -> dict[str, Any]:
 
 async def import_messages(call: ApiCall) -> dict[str, int]:
     """Send messages that are given as JSON lines, all or none."""
-    lines = (await call.request.read()).splitlines()
-    if len(lines) > IMPORT_MAX:
-        raise RequestRefused(413, f"at most {IMPORT_MAX} messages at once")
-    messages = [from_json(msgspec.json.decode(line)) for line in lines if line.strip()]
-    if not messages:
-        raise RequestRefused(400, "there are no messages in the request")
+    messages = messages_of(await call.request.read())
     manager = await call.manager()
     async with await call.queue(Access.SEND) as queue:
         if (await queue.info()).transactional:
@@ -205,6 +200,16 @@ async def import_messages(call: ApiCall) -> dict[str, int]:
             await queue.send_many(messages)
     call.audit("import", queue.name, f"{len(messages)} messages")
     return {"sent": len(messages)}
+
+
+def messages_of(data: bytes) -> list[Message]:
+    """The messages of some JSON lines."""
+    lines = [line for line in data.splitlines() if line.strip()]
+    if len(lines) > IMPORT_MAX:
+        raise RequestRefused(413, f"at most {IMPORT_MAX} messages at once")
+    if not lines:
+        raise RequestRefused(400, "there are no messages in the request")
+    return [from_json(msgspec.json.decode(line)) for line in lines]
 
 
 _QUEUE: Final = "/managers/{manager}/queues/{queue}"
