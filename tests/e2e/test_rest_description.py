@@ -10,6 +10,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import Case
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -23,12 +24,12 @@ from openmsmq.types.caller import RIGHTS
 from tests.e2e.managers import ManagerProcess
 from tests.e2e.rest import RestProgram
 
-CHECKS = (
+CHECKS = [
     not_a_server_error,
     content_type_conformance,
     response_schema_conformance,
     status_code_conformance,
-)
+]
 ENDLESS = "/events"
 "A stream that goes on until the page is closed."
 
@@ -39,7 +40,9 @@ class House:
     def __init__(self, process: ManagerProcess) -> None:
         self.process = process
         tokens = Tokens.load(process.folder / "data")
-        self.programs = {role: RestProgram(process, tokens.create(role)[1]) for role in RIGHTS}
+        self.programs: dict[str, RestProgram] = {
+            role: RestProgram(process, tokens.create(role)[1]) for role in RIGHTS
+        }
         with openmsmq.connect(process.app) as manager:
             manager.create_queue("orders").send_many([Message(f"{n}") for n in range(5)])
         place = self.programs["admin"].place
@@ -62,7 +65,7 @@ def ask_all(house: House, role: str, examples: int) -> int:
     asked = 0
     headers = {"Authorization": f"Bearer {house.programs[role].token}"}
 
-    def check(case: Case) -> None:
+    def check(case: Case[Any]) -> None:
         nonlocal asked
         asked += 1
         case.path_parameters = {
@@ -78,6 +81,7 @@ def ask_all(house: House, role: str, examples: int) -> int:
         case.validate_response(response, checks=CHECKS)
 
     for result in house.schema.get_all_operations():
+        assert isinstance(result, Ok), result
         operation: Any = result.ok()
         if operation.path == ENDLESS:
             continue
@@ -89,14 +93,16 @@ def ask_all(house: House, role: str, examples: int) -> int:
 
 def property_of(strategy: Any, check: Any, examples: int) -> Any:
     """A property of one operation."""
-    return settings(
+    bounded: Any = settings(
         max_examples=examples,
         deadline=None,
         derandomize=True,
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-    )(given(strategy)(check))
+    )
+    given_some: Any = given(strategy)
+    return bounded(given_some(check))
 
 
 @pytest.mark.slow

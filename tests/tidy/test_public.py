@@ -36,6 +36,7 @@ ALLOWED = {
     },
     "cli.console.command": {"console.process", "console.sessions"},
     "cli.console.watch": {"console.attention", "console.filters"},
+    "cli.explain": {"console.filters"},
     "cli.messages.read": {"console.filters"},
     "cli.messages.redirect": {"console.filters"},
     "cli.security.certificate": {"access.senders"},

@@ -285,6 +285,18 @@ def _of_context(name: str | None) -> ManagerLocation | None:
     return ManagerLocation(None, found.manager, found.token, tls_ca)
 
 
+def known_places() -> dict[str, ManagerLocation]:
+    """The managers of all contexts, by name."""
+    from openmsmq.cli.contexts.file import contexts_file, load
+
+    return {
+        one.name: ManagerLocation(
+            None, one.manager, one.token, Path(one.tls_ca) if one.tls_ca else None
+        )
+        for one in load(contexts_file()).known
+    }
+
+
 def _directory(context: click.Context) -> Path:
     """The directory that was named, for a command that works with no service."""
     directory, is_data = _given(context, "data")

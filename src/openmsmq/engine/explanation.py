@@ -29,7 +29,7 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.JOURNALED: lambda e, q: f"a copy went to the journal {q}",
     Event.DEAD_LETTERED: lambda e, q: f"went to {q} as a dead letter: {e.extra}",
     Event.PURGED: lambda e, q: f"was removed when {q} was purged",
-    Event.QUEUE_DELETED: lambda e, q: "was removed when its queue was deleted",
+    Event.QUEUE_DELETED: lambda e, q: f"was removed when {q} was deleted",
     Event.PUT_BACK: lambda e, q: f"is back in {q}: its receiver disconnected before the answer",
     Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
     Event.DELIVERED: lambda e, q: f"was delivered to {e.extra or q}",
@@ -58,7 +58,9 @@ def explain(core: Core, message_id: str) -> list[HistoryEvent]:
     """All that is known of a message, oldest first; nothing if its history is not kept any more."""
     happened = _believed(core.history.of(core.snapshot, parse_id(message_id)))
     emptied = {item.queue: item.extra for item in happened if item.event in _ARRIVED and item.extra}
-    events = [_event(core, item, emptied) for item in happened]
+    missing = {item.queue for item in happened if core.queues.get(item.queue) is None}
+    gone = core.history.gone(core.snapshot, missing) if missing - emptied.keys() else {}
+    events = [_event(core, item, emptied, gone) for item in happened]
     lost = _lost(core, happened)
     return [*events, lost] if lost is not None else events
 
@@ -83,13 +85,19 @@ def _believed(happened: list[Happened]) -> list[Happened]:
     return [*others, *[item for item in refused if item.by in takers]]
 
 
-def _event(core: Core, item: Happened, emptied: Mapping[int, str]) -> HistoryEvent:
-    """An event in words; `emptied` has the names of outgoing queues, which come and go."""
+def _event(
+    core: Core, item: Happened, emptied: Mapping[int, str], gone: Mapping[int, str]
+) -> HistoryEvent:
+    """An event in words.
+
+    `emptied` has the names of outgoing queues, which come and go, `gone` those of deleted ones.
+    """
     queue = core.queues.get(item.queue)
     if queue is not None and queue.kind in (QueueKind.UNCONFIRMED, QueueKind.DELAYED):
         queue = queue.main
     sent_to = emptied.get(item.queue & ~(JOURNAL_BIT | DELAYED_BIT), "")
-    known = sent_to if queue is None else _shown(queue.name)
+    deleted = _shown(gone[item.queue]) if item.queue in gone else ""
+    known = sent_to or deleted if queue is None else _shown(queue.name)
     name = known or "a queue that was deleted"
     is_outgoing = bool(sent_to) if queue is None else queue.kind is QueueKind.OUTGOING
     text = (

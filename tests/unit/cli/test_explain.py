@@ -52,3 +52,28 @@ def test_a_history_that_is_off_is_said(cli: Cli, sent: str) -> None:
     with cli.open() as manager:
         manager.configure(history=0)
     assert "switched off" in cli("explain", sent + "0000", code=1).stderr
+
+
+def test_messages_are_found_by_label_and_time(cli: Cli) -> None:
+    cli("queue", "create", "orders")
+    ids = [
+        cli.lines("message", "send", "orders", "--body", "x", "--label", f"order {n}")[0]
+        for n in range(3)
+    ]
+    cli("message", "receive", "orders", "--lookup-id", str(first_of(cli)))
+    found = cli.objects("explain", "--label", "ORDER *", "--since", "-1h")
+    assert {event["id"] for event in found} == set(ids[1:]), "the first is kept nowhere"
+    assert {event["event"] for event in found} == {"arrived"}
+    lines = cli.lines("explain", "--label", "order 2")
+    assert lines[0] == f"{ids[2]}  order 2"
+    assert len(cli.objects("explain", "--label", "*", "--count", "1")) == 1
+    cli("explain", "--label", "order 2", "--since", "2999-01-01", code=3)
+    cli("explain", "--label", "nothing", code=3)
+    cli("explain", code=2)
+    cli("explain", ids[0], "--label", "order", code=2)
+    cli("explain", "--label", "order", "--since", "yesterday", code=1)
+
+
+def first_of(cli: Cli) -> int:
+    """The place of the first message."""
+    return int(cli.objects("message", "peek", "orders")[0]["lookup_id"])

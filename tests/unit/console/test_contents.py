@@ -43,7 +43,7 @@ def test_what_is_no_expression_is_said_so(text: str) -> None:
     ("text", "found"),
     [
         ("$.customer.name", True),
-        ("$.customer.nobody", False),
+        ("$.customer.nothing", False),
         ('$.customer.name=="ACME Ltd"', False),  # quotes are the filter's
         ("$.customer.name==ACME Ltd", True),
         ("$['customer']['name']!=ACME", True),

@@ -160,10 +160,18 @@ def test_a_purge_and_a_delete_are_reported(manager: Manager, orders: ManagedQueu
     assert events(manager, purged) == ["arrived", "purged"]
     found = manager.local.explain(deleted)
     assert [event.text for event in found] == [
-        "arrived in a queue that was deleted",
-        "was removed when its queue was deleted",
+        f"arrived in {ORDERS}",
+        f"was removed when {ORDERS} was deleted",
     ]
-    assert {event.queue for event in found} == {""}
+    assert {event.queue for event in found} == {ORDERS}
+
+
+def test_queues_that_are_gone_keep_their_names(manager: Manager, orders: ManagedQueue) -> None:
+    (sent,) = manager.send(orders, Message(b"1"))
+    manager.receive(orders)
+    before = texts(manager, sent)
+    manager.done(manager.local.queue_lifecycle.delete(orders))
+    assert texts(manager, sent) == before == [f"arrived in {ORDERS}", f"was received from {ORDERS}"]
 
 
 def test_a_receive_that_was_undone_is_reported(manager: Manager, orders: ManagedQueue) -> None:
@@ -400,5 +408,5 @@ def test_reports_about_a_message_are_not_its_own_history(
 
 
 def test_every_event_that_is_kept_has_its_words() -> None:
-    """Only acknowledgements have none: their history is that of a message of their own."""
-    assert set(Event) - _TEXTS.keys() == {Event.ACKNOWLEDGED}
+    """Acknowledgements have none: their history is that of a message of their own; nor queues."""
+    assert set(Event) - _TEXTS.keys() == {Event.ACKNOWLEDGED, Event.QUEUE_GONE}

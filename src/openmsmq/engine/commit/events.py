@@ -7,7 +7,13 @@ from itertools import groupby
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
-from openmsmq.engine.storage.history import Event, History, identifiers, pack_event, pack_range
+from openmsmq.engine.storage.history import (
+    Event,
+    History,
+    identifiers,
+    pack_event,
+    pack_range,
+)
 from openmsmq.engine.storage.runs import blob_of, is_member, is_part_of_run, split_members
 from openmsmq.engine.storage.tables import Writer
 

@@ -12,6 +12,7 @@ from openmsmq.engine.queues.purge import Purge
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties, derive, journal_of
 from openmsmq.engine.queues.registry import Queues, delete_queue_rows
 from openmsmq.engine.state import EngineState
+from openmsmq.engine.storage.history import GONE, Event
 from openmsmq.engine.storage.layout import DELETED_ROW, queue_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import QueueNotAvailable, QueueNotFound, UnsupportedFormatNameOperation
@@ -100,6 +101,7 @@ class QueueLifecycle:
                 delete_queue_rows(batch, member)
                 row = member.properties.to_row()
                 batch.writer.put(Table.QUEUES, queue_key(member.number, DELETED_ROW), row)
+                batch.note(Event.QUEUE_GONE, member, [0], GONE, "", member.name)
             batch.write_queue_number()  # that of a subqueue may be written nowhere else
 
         def committed() -> None:

@@ -9,7 +9,7 @@ lookup identifiers count up together are named by the first and their number (`R
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import groupby, islice
 from operator import itemgetter
@@ -40,6 +40,9 @@ _RANGE_MIN: Final = 4
 RANGE: Final = 0x80
 "Set in the code of an event that names the first of several messages."
 _SOURCE_SIZE: Final = 16
+GONE: Final = b"openmsmq queue gone."
+"In the place of an identifier where an event is about a queue."
+assert len(GONE) == IDENTIFIER_SIZE
 
 
 class Event(IntEnum):
@@ -84,6 +87,9 @@ class Event(IntEnum):
     "It is that new message."
     REFUSED_THERE = 26
     "The manager that has it did not accept it, and said so over a session that proves who it is."
+
+    QUEUE_GONE = 27
+    "Of a queue, and of no message: it was deleted; its name is kept for what happened in it."
 
     @property
     def word(self) -> str:
@@ -230,13 +236,25 @@ class History:
     def of(self, snapshot: Snapshot, identifier: bytes) -> list[Happened]:
         """All that is known of a message, oldest first."""
         found: list[Happened] = []
-        for _, page in snapshot.scan(Table.HISTORY, b"", b"\xff" * 9):
-            if identifier[:_SOURCE_SIZE] in page:
-                found += _find(page, identifier)
-        for page in _pages(self.pending):
+        for page in self._all_pages(snapshot):
             if identifier[:_SOURCE_SIZE] in page:
                 found += _find(page, identifier)
         return found
+
+    def gone(self, snapshot: Snapshot, queues: Container[int]) -> dict[int, str]:
+        """The names of some queues that were deleted, by their numbers."""
+        return {
+            item.queue: item.extra
+            for page in self._all_pages(snapshot)
+            if GONE in page
+            for item in _find(page, GONE)
+            if item.queue in queues
+        }
+
+    def _all_pages(self, snapshot: Snapshot) -> Iterator[bytes]:
+        for _, page in snapshot.scan(Table.HISTORY, b"", b"\xff" * 9):
+            yield page
+        yield from _pages(self.pending)
 
 
 def _pages(events: Iterable[Timed]) -> Iterator[bytes]:

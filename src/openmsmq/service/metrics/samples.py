@@ -222,6 +222,10 @@ def _version() -> str:
     return version("openmsmq")
 
 
+NOT_COUNTED: Final = (Event.ARRIVED_EXPRESS, Event.HANDED_OVER, Event.QUEUE_GONE)
+"Events that are counted as others, arrived and delivered, or are of no message."
+
+
 @cache
 def _process() -> CollectorRegistry:
     registry = CollectorRegistry()
@@ -234,7 +238,7 @@ def _report_manager(page: Page, local: QueueManager) -> None:
     page.add("openmsmq_info", 1, _version(), local.name)
     counts = Counter(core.statistics.counts)
     for event in Event:
-        if event not in (Event.ARRIVED_EXPRESS, Event.HANDED_OVER):  # arrived, delivered
+        if event not in NOT_COUNTED:
             page.add("openmsmq_messages_total", counts.pop(event.word, 0), event.word)
     for reason in map(describe_class, REASONS):
         page.add("openmsmq_messages_rejected_total", counts.pop(REJECTED + reason, 0), reason)
