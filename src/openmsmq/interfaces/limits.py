@@ -67,6 +67,10 @@ READ_SIZE_MAX: Final = 0x0042_0000
 """Bytes of a message in older remote read ([MS-MQQP] 2.2.2.1). At the limit: the call gets a fault
 for bad data.
 """
+WAITING_ROOM_MAX: Final = 64 << 20
+"""Bytes that all reads of dependent clients which wait have room for: each keeps what its client
+sent. At the limit: a read that would have to wait fails.
+"""
 GUESSES_MAX: Final = 64
 """Numbers of queues that a computer may present in older remote read in a minute without one of
 them being right. At the limit: it opens nothing for the rest of that minute.

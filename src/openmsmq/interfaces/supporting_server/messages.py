@@ -20,6 +20,7 @@ from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
     IllegalOperation,
+    InsufficientResources,
     InvalidParameter,
     MQError,
     OperationCancelled,
@@ -27,6 +28,7 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.interfaces.driver import EngineDriver
+from openmsmq.interfaces.limits import WAITING_ROOM_MAX
 from openmsmq.interfaces.qm2qm.old_actions import PLAIN_ACTIONS
 from openmsmq.interfaces.queue_format import ObjectId
 from openmsmq.interfaces.remote_read.actions import ReadAction
@@ -62,6 +64,8 @@ class Reading:
     transaction: ManagedTransaction | None
     place: tuple[int, Any] | None = None
     "Where the cursor stood."
+    is_full: bool = False
+    "There is no more room for reads that wait."
 
     def answer(self, result: int, buffer: Any = None) -> None:
         """End the call; without a message the buffer is as it came."""
@@ -86,6 +90,8 @@ class DependentMessages:
         self._units = units
         self._waits = waits
         self._now = now
+        self._waiting_room = 0
+        "Bytes that reads which wait have room for."
         self.on_deadline: Callable[[], None] = _nothing
         "Called when the next deadline may have become earlier."
 
@@ -164,17 +170,20 @@ class DependentMessages:
             call.respond(stubs.ReceivedBuffer(asked.buffer, error.hresult))
             return
         queue, cursor, timeout = reading.queue, reading.cursor, asked.buffer.part.timeout
-        waiting = WaitingRead()
+        waiting, room = WaitingRead(), room_of(asked.buffer)
         queue.waiting[waiting] = None
+        self._waiting_room += room
+        reading.is_full = timeout != 0 and self._waiting_room > WAITING_ROOM_MAX
 
         def make() -> Future[list[Entry]]:
-            wait = timeout != 0
+            wait = timeout != 0 and not reading.is_full
             action = reading.action
             waiting.read = begin_read(queue.handle, action, None, 0, cursor, wait=wait)
             return waiting.read
 
         def answered(read: Future[list[Entry]]) -> None:
             waiting.read = None
+            self._waiting_room -= room
             self._waits.clear(waiting)
             queue.waiting.pop(waiting, None)
             self._found(reading, read)
@@ -183,6 +192,7 @@ class DependentMessages:
             self._driver.begin(make, answered)
         except MQError as error:
             queue.waiting.pop(waiting, None)
+            self._waiting_room -= room
             reading.answer(error.hresult)
             return
         if waiting.read is not None:
@@ -221,7 +231,9 @@ class DependentMessages:
     def _found(self, reading: Reading, read: Future[list[Entry]]) -> None:
         """A read ended: the client gets the message if it has room for it (SS-26)."""
         if read.error is not None:
-            reading.answer(result_of(read.error))
+            is_too_many = reading.is_full and isinstance(read.error, ReceiveTimeout)
+            error = InsufficientResources("too much waits") if is_too_many else read.error
+            reading.answer(result_of(error))
             return
         [entry] = read.result()
         done = filled(reading.buffer, entry, self._manager.timeline.now)
@@ -279,6 +291,12 @@ class DependentMessages:
         """End waits ([MS-MQMP] 3.1.5.3)."""
         for queue, waiting in self._waits.take_due(now):
             self._give_up(queue, waiting, ReceiveTimeout())
+
+
+def room_of(buffer: Any) -> int:
+    """Bytes that a buffer keeps, in all of its arrays ([MS-MQMP] 2.2.3.2)."""
+    arrays = (buffer.body, buffer.extension, buffer.certificate, buffer.keys, buffer.signature)
+    return sum(len(one) for one in arrays if one is not None)
 
 
 def _nothing() -> None:

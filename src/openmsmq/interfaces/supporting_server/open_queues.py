@@ -197,7 +197,10 @@ class OpenQueues:
         call.respond(HandleResult(NULL_HANDLE, OK))
 
     def _close(self, queue: DependentQueue) -> None:
-        """Close a queue: cursors, waiting reads and held messages go with it."""
+        """Close a queue: cursors, waiting reads and held messages go with it.
+
+        When its client is gone, the transactions of that client end first ([MS-MQMP] 3.1.7; SS-33).
+        """
         if queue.is_closed:
             return
         queue.is_closed = True

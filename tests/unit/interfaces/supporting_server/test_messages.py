@@ -20,7 +20,7 @@ from tests.strategies.dependent import (
 from openmsmq.interfaces.limits import REQUESTS_MAX
 from openmsmq.interfaces.qm2qm.transfer_buffer import receive_buffer, send_buffer
 from openmsmq.interfaces.queue_format import ObjectId
-from openmsmq.interfaces.supporting_server import stubs
+from openmsmq.interfaces.supporting_server import messages, stubs
 from openmsmq.interfaces.supporting_server.stubs import MessageOpnum
 from openmsmq.interfaces.waits import WaitingRead
 from openmsmq.rpc.status import RpcStatus
@@ -247,6 +247,27 @@ def test_reads_that_wait_are_bounded_and_cost_no_thread(
     client.lose()
     world.send("one")
     assert world.bodies() == ["one"]
+
+
+def test_reads_that_wait_have_so_much_room_together(
+    world: SupportingWorld, client: Dependent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What each client sent is kept as long as it waits: there is a bound for all of them."""
+    monkeypatch.setattr(messages, "WAITING_ROOM_MAX", 10_000)
+    queue = client.opened()
+    first = client.receive_later(queue.context, timeout=5000, **wanted(6000))
+    assert first == []
+    assert client.receive(queue.context, timeout=5000, **wanted(6000)).result == RESOURCES
+    assert client.receive(queue.context, **wanted(6000)).result == TIMEOUT, "it need not wait"
+    small = client.receive_later(queue.context, timeout=5000, **wanted(100))
+    assert small == []
+    world.pass_time(6)
+    for waiting in (first, small):
+        assert client.answer(waiting, stubs.ReceivedBuffer).result == TIMEOUT
+    again = client.receive_later(queue.context, timeout=5000, **wanted(6000))
+    world.send("one")
+    assert body_of(client.answer(again, stubs.ReceivedBuffer)) == "one"
+    assert world.supporting.messages._waiting_room == 0
 
 
 def test_lying_sizes_get_a_fault_and_the_next_client_is_served(world: SupportingWorld) -> None:

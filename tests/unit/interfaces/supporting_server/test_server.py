@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,6 +16,8 @@ from tests.strategies.dependent import (
 from tests.strategies.remote_reader import ORDERS
 from tests.strategies.rpc import Pair
 
+from openmsmq.engine.handle import QueueHandle
+from openmsmq.engine.manager import QueueManager
 from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM, HandleArgument, OneNumber
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2, MessageOpnum, Opnum
@@ -175,7 +178,7 @@ def test_there_are_as_many_clients_as_the_licence_allows() -> None:
 
 
 def test_a_client_that_goes_leaves_nothing_behind(world: SupportingWorld) -> None:
-    """MQMP-489, MQMP-492 to MQMP-495, SS-33: transactions end before queues are closed."""
+    """MQMP-489, MQMP-492, MQMP-493, MQMP-495"""
     world.create("quotes", transactional=True)
     world.send_in_transaction("risk?", queue="quotes")
     client = Dependent(world)
@@ -194,6 +197,28 @@ def test_a_client_that_goes_leaves_nothing_behind(world: SupportingWorld) -> Non
     world.send("not for the one that went")
     assert world.bodies() == ["not for the one that went"]
     assert Dependent(world).open(share=1).result == 0
+
+
+def test_transactions_are_run_down_before_queues(
+    world: SupportingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQMP-494: whichever was there first."""
+    client = Dependent(world)
+    client.begin()
+    client.opened()
+    order: list[str] = []
+    for kind, name in ((QueueManager, "abandon"), (QueueHandle, "close")):
+        monkeypatch.setattr(kind, name, _noted(order, name, getattr(kind, name)))
+    client.lose()
+    assert order == ["abandon", "close"]
+
+
+def _noted(order: list[str], name: str, made: Any) -> Any:
+    def noted(*given: Any) -> Any:
+        order.append(name)
+        return made(*given)
+
+    return noted
 
 
 def test_calls_without_a_login_are_refused_but_for_the_port(world: SupportingWorld) -> None:

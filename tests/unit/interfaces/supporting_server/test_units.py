@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.strategies.dependent import UNIT, Dependent, SupportingWorld, body_of
 
+from openmsmq.engine.commit.future import Future
+from openmsmq.errors import MessageStorageFailed
+from openmsmq.interfaces.qm2qm.stubs import HandleArgument, HandleResult
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.stubs import Opnum
 from openmsmq.rpc.ndr.structure import NULL_HANDLE
@@ -79,6 +82,23 @@ def test_a_commit_lets_all_take_effect(world: SupportingWorld, client: Dependent
     assert world.bodies("quotes") == ["none"]
     assert client.commit(unit.handle) == RpcStatus.CONTEXT_MISMATCH
     assert len(world.supporting.units) == 0
+
+
+def test_a_commit_is_answered_when_it_is_on_disk(
+    world: SupportingWorld, client: Dependent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQMP-224: one that cannot be written is not, and keeps its handle."""
+    unit, quotes = client.begin(), client.opened(QUOTES)
+    assert body_of(client.receive(quotes.context, unit=UNIT)) == "risk?"
+    pending: Future[None] = Future()
+    with monkeypatch.context() as patched:
+        patched.setattr(type(world.manager), "commit", lambda *_, **__: pending)
+        answers = client.later(Opnum.COMMIT, HandleArgument(unit.handle))
+        assert answers == []
+        pending.fail(MessageStorageFailed("the disk is full"))
+    failed = client.answer(answers, HandleResult)
+    assert (failed.result, failed.handle) == (0xC00E002A, unit.handle)
+    assert client.commit(unit.handle).result == 0
 
 
 def test_an_abort_undoes_all(world: SupportingWorld, client: Dependent) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from socket import gethostname
 from time import monotonic
 from typing import Any, TypeVar
@@ -25,6 +26,7 @@ from openmsmq.client.dependent.buffers import (
 )
 from openmsmq.client.dependent.properties import property_values
 from openmsmq.client.remote_read._sync.association import RpcAssociation
+from openmsmq.client.remote_read._sync.old_association import SERVER
 from openmsmq.client.remote_read._sync.unsupported import UnsupportedCalls
 from openmsmq.client.remote_read.messages import action_of, check_result, timeout_ms
 from openmsmq.client.remote_read.place import RemotePlace
@@ -44,13 +46,21 @@ from openmsmq.errors import (
     UnsupportedOperation,
 )
 from openmsmq.interfaces.limits import CLIENT_CONNECTIONS_MAX
-from openmsmq.interfaces.qm2qm.stubs import QMCOMM, HandleArgument, HandleResult, OneNumber
+from openmsmq.interfaces.qm2qm.stubs import (
+    QMCOMM,
+    HandleArgument,
+    HandleResult,
+    OneNumber,
+    OpenedRemoteQueue,
+    OpenRemoteQueue,
+    QmcommOpnum,
+)
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2, MessageOpnum, Opnum
 from openmsmq.names.base import FormatName
 from openmsmq.names.parse import parse_name
-from openmsmq.names.path import THIS_COMPUTER, PathName
+from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.security.descriptor import SecurityDescriptor
 from openmsmq.security.sddl import format_sddl, parse_sddl
@@ -253,27 +263,63 @@ class DependentBackend(UnsupportedCalls):
             handle.sending = self._open(handle, Access.SEND)
 
     def _open(self, handle: DependentHandle, access: Access) -> tuple[UUID, int]:
-        """rpc_QMOpenQueueInternal ([MS-MQMP] 3.2.4.7): first as if the queue were there."""
-        share = handle.mode.share is Share.DENY_RECEIVE and access is not Access.SEND
+        """Open a queue as if the server had it ([MS-MQMP] 3.2.4.7); if it has not, it says who."""
+        found = self._ask(handle, access, (0, 0, 0))
+        check_result(found.result, handle.name)
+        place = found.remote_name
+        if place is not None and place.name:
+            found = self._open_elsewhere(handle, access, place.name)
+        return found.handle, found.context
+
+    def _ask(
+        self, handle: DependentHandle, access: Access, numbers: tuple[int, int, int]
+    ) -> stubs.OpenedQueue:
+        """rpc_QMOpenQueueInternal ([MS-MQMP] 3.1.4.17), with the numbers of a queue elsewhere."""
+        queue, pointer, context = numbers
         asked = stubs.OpenInternal(
             QueueFormatArgument.of(handle.format_name),
             CODES[access],
-            int(share),
-            0,
+            _share(handle, access),
+            queue,
             stubs.NamePlace(None),
-            0,
+            pointer,
             self._licence,
             gethostname(),
             0,
-            0,
+            context,
         )
-        found = self._call(Opnum.OPEN_QUEUE, asked, stubs.OpenedQueue)
-        check_result(found.result, handle.name)
-        if found.remote_name is not None and found.remote_name.name:
-            raise UnsupportedOperation(
-                f"{found.remote_name.name} is on another computer: connect to that one"
-            )
-        return found.handle, found.context
+        return self._call(Opnum.OPEN_QUEUE, asked, stubs.OpenedQueue)
+
+    def _open_elsewhere(
+        self, handle: DependentHandle, access: Access, path: str
+    ) -> stubs.OpenedQueue:
+        """Open a queue at its own computer, and let the server read it there ([MS-MQMP] 3.2.4.7).
+
+        What was opened there is closed in any case: the server has it by then (SS-30).
+        """
+        there = RpcAssociation(self._place_of(parse_path_name(path).computer), 1, QMCOMM)
+        name = QueueFormatArgument.of(handle.format_name)
+        share, licence = _share(handle, access), self._licence
+        opening = OpenRemoteQueue(name, 0, CODES[access], share, licence, SERVER)
+        try:
+            opnum = QmcommOpnum.OPEN_REMOTE_QUEUE
+            opened = there.call(opnum, opening, OpenedRemoteQueue)
+            check_result(opened.result, path)
+            try:
+                numbers = opened.queue, opened.pointer, opened.context
+                found = self._ask(handle, access, numbers)
+            finally:
+                closing = HandleArgument(opened.handle)
+                opnum = QmcommOpnum.CLOSE_REMOTE_QUEUE_CONTEXT
+                there.call(opnum, closing, HandleArgument)
+        finally:
+            there.close()
+        check_result(found.result, f"{path} is not read through this server: connect to its own")
+        return found
+
+    def _place_of(self, computer: str) -> RemotePlace:
+        """Another computer, where the same user logs on."""
+        return replace(self._place, host=computer, computer=computer)
 
     def _opened(self, handle: Handle, *, sends: bool = False) -> tuple[UUID, int]:
         """A handle of the server, opened again if the connections were lost."""
@@ -455,6 +501,11 @@ class DependentBackend(UnsupportedCalls):
         if work.handle == NULL_HANDLE or work.generation != self._calls.generation:
             raise TransactionSequence("the transaction has ended, or was lost with the connection")
         return work
+
+
+def _share(handle: DependentHandle, access: Access) -> int:
+    """dwShareMode ([MS-MQMP] 3.1.4.17): who sends keeps no one out."""
+    return int(handle.mode.share is Share.DENY_RECEIVE and access is not Access.SEND)
 
 
 def _target(name: FormatName) -> stubs.ObjectFormat:

@@ -13,6 +13,8 @@ from tests.unit.client.remote_read.managers import LOGIN, RemoteManager, wait_un
 import openmsmq
 from openmsmq import Access, Message
 from openmsmq.client.dependent._sync.backend import DependentBackend
+from openmsmq.client.remote_read._sync.association import RpcAssociation
+from openmsmq.client.remote_read.place import RemotePlace
 from openmsmq.errors import (
     AccessDenied,
     QueueExists,
@@ -22,6 +24,7 @@ from openmsmq.errors import (
     UnsupportedOperation,
     WksCantServeClient,
 )
+from openmsmq.interfaces.qm2qm.stubs import QmcommOpnum
 from openmsmq.interfaces.supporting_server.stubs import MessageOpnum, NamePlace, Opnum
 from openmsmq.security.descriptor import SecurityDescriptor
 
@@ -272,14 +275,53 @@ def test_access_is_asked_for_as_it_is_needed(
 
 
 def test_a_queue_elsewhere_is_sent_to_and_not_read(
-    elsewhere: RemoteManager, manager: openmsmq.Manager
+    elsewhere: RemoteManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MQMP-266: nothing of a queue that was not opened is used."""
-    name = "DIRECT=OS:agent-7\\private$\\answers"
-    with pytest.raises(UnsupportedOperation, match="connect to that one"):
-        manager.open_queue(name)
-    with manager.open_queue(name, access=Access.SEND) as answers:
-        answers.send(b"none")
+    """MQMP-059, MQMP-060, MQMP-095, MQMP-107, MQMP-110, MQMP-111, MQMP-132, MQMP-266, MQMP-501 to
+    MQMP-505: it is opened there and closed again, since the server does not read it.
+    """
+    (tmp_path / "there").mkdir()
+    there = RemoteManager(tmp_path / "there")
+    record, made = Recorded(monkeypatch), RpcAssociation.call
+    called: list[tuple[int, Any, Any]] = []
+
+    def noted(self: Any, opnum: Any, arguments: Any, kind: Any, **given: Any) -> Any:
+        found = made(self, opnum, arguments, kind, **given)
+        if isinstance(opnum, QmcommOpnum):
+            called.append((opnum, arguments, found))
+        return found
+
+    monkeypatch.setattr(RpcAssociation, "call", noted)
+    place = RemotePlace.of("127.0.0.1", port=there.port, **LOGIN)
+    computers: list[str] = []
+
+    def place_of(self: Any, computer: str) -> RemotePlace:
+        computers.append(computer)
+        return place
+
+    monkeypatch.setattr(DependentBackend, "_place_of", place_of)
+    name = "DIRECT=OS:agent-7\\private$\\orders"
+    there.manager.resolver.configure(["HOST", "agent-7"])
+    try:
+        with openmsmq.connect_dependent("127.0.0.1", port=elsewhere.port, **LOGIN) as manager:
+            with pytest.raises(UnsupportedOperation, match="connect to its own"):
+                manager.open_queue(name)
+            with manager.open_queue(name, access=Access.SEND) as answers:
+                answers.send(b"none")
+        assert computers == ["agent-7"]
+        (opnum, opening, opened), (closing, closed, _) = called
+        numbers = QmcommOpnum.OPEN_REMOTE_QUEUE, QmcommOpnum.CLOSE_REMOTE_QUEUE_CONTEXT
+        assert ((opnum, closing), opened.result) == (numbers, 0)
+        assert (opening.process, opening.platform, closed.handle) == (0, 0x400, opened.handle)
+        (first, sent_on), (second, _), _ = record.last(Opnum.OPEN_QUEUE, 3)
+        assert sent_on.remote_name.name == "agent-7\\private$\\orders"
+        assert opening.licence == first.licence == second.licence
+        found = second.remote_queue, second.remote_pointer, second.remote_context
+        assert found == (opened.queue, opened.pointer, opened.context)
+        assert second.remote_name == NamePlace(None)
+        wait_until(lambda: len(there.service.old_reading) == 0)
+    finally:
+        there.stop()
 
 
 def test_what_the_protocol_has_no_call_for_is_refused(manager: openmsmq.Manager) -> None:
