@@ -277,8 +277,8 @@ def test_access_is_asked_for_as_it_is_needed(
 def test_a_queue_elsewhere_is_sent_to_and_not_read(
     elsewhere: RemoteManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MQMP-059, MQMP-060, MQMP-095, MQMP-107, MQMP-110, MQMP-111, MQMP-132, MQMP-266, MQMP-501 to
-    MQMP-505: it is opened there and closed again, since the server does not read it.
+    """MQMP-059, MQMP-060, MQMP-095, MQMP-107, MQMP-110, MQMP-111, MQMP-132, MQMP-266,
+    MQMP-501 to MQMP-505: it is opened there and closed again, since the server does not read it.
     """
     (tmp_path / "there").mkdir()
     there = RemoteManager(tmp_path / "there")
