@@ -44,7 +44,7 @@ FAREWELL: Final = 2.0
 "Seconds that others get to take what was sent to them when the listener closes."
 PIECE: Final = 4 * 1024
 "Bytes of a stranger that are handled before others get a turn, until it is known what they cost."
-TURN_S: Final = SHARE_S
+TURN_S: Final = SHARE_S / 2
 "Seconds of the processor that a turn may take; the next one is shorter if it took more."
 RATES_EVERY: Final = 5.0
 "Seconds from one look at how fast unfinished packets come to the next."
