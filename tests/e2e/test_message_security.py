@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from openmsmq import Manager, Message, MessageSigner
+from openmsmq.access.senders import make_certificate
 from openmsmq.properties.message import MessageClass
 from tests.e2e.managers import PATIENCE, ManagerProcess, running, until
 
@@ -18,6 +19,10 @@ pytest.importorskip("cryptography")
 pytestmark = pytest.mark.slow
 ORDERS = r"DIRECT=OS:far\private$\orders"
 SEALED = r"DIRECT=OS:far\private$\sealed"
+FLOOD = 600
+"Signed messages that arrive together: each costs its receiver more than a plain one costs anyone."
+MEMORY_MAX = 48 << 20
+"Bytes that the receiver may grow by meanwhile; the flood itself has less than one MiB."
 
 
 def openmsmq(directory: Path, *arguments: str) -> str:
@@ -122,3 +127,43 @@ def test_a_certificate_that_is_removed_counts_no_longer(pair: SecurePair, tmp_pa
         return (b"late", MessageClass.NACK_BAD_SIGNATURE) in pair.refused()
 
     until(is_refused)
+
+
+def memory_of(process: ManagerProcess) -> int:
+    """Bytes that a process has allocated."""
+    text = Path(f"/proc/{process.pid}/status").read_text()
+    [line] = [line for line in text.splitlines() if line.startswith("RssAnon:")]
+    return int(line.split()[1]) << 10
+
+
+def test_a_flood_of_signed_messages_leaves_room_for_others(pair: SecurePair) -> None:
+    """Half of them come from a stranger. Programs of the receiver are answered all the while."""
+    stranger = MessageSigner.from_pem(make_certificate("mallory"))
+    flooded = pair.b.create_queue("flooded", authenticate=True)
+    local = pair.b.create_queue("local")
+    before, refused = memory_of(pair.far), pair.b.open_queue(r".\Refused$").info().messages
+    outgoing = pair.a.open_queue(r"DIRECT=OS:far\private$\flooded")
+    outgoing.pause()
+    for start in range(0, FLOOD, 100):
+        outgoing.send_many(
+            [Message(f"{start + n}", signer=pair.anna if n % 2 else stranger) for n in range(100)]
+        )
+    outgoing.resume()
+    sent, most, arrived = 0, 0, 0
+    during = 0
+    while arrived < FLOOD // 2:
+        local.send(f"{sent}")
+        sent += 1
+        before_this, arrived = arrived, flooded.info().messages
+        during += 0 < before_this < FLOOD // 2
+        most = max(most, memory_of(pair.far) - before)
+    assert during >= 5, f"{during} sends were answered while {FLOOD} signed messages arrived"
+    assert most < MEMORY_MAX
+    assert [one.text for one in local.receive_many(sent, timeout=0)] == [
+        str(n) for n in range(sent)
+    ]
+    bodies = [int(one.text or 0) for one in flooded.receive_many(FLOOD, timeout=0)]
+    assert bodies == [n for n in range(FLOOD) if n % 2], (
+        "in their order, and none of the stranger's"
+    )
+    until(lambda: pair.b.open_queue(r".\Refused$").info().messages > refused)

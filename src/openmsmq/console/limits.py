@@ -36,8 +36,12 @@ SCAN_MAX: Final = 5000
 """
 SCAN_S: Final = 0.5
 "Seconds that one request with a filter may take. At the limit: the answer says where to go on."
-SCAN_BATCH: Final = 100
+SCAN_BATCH: Final = 50
 "Messages that a scan reads at once. At the limit: others have their turn before it goes on."
+SCAN_REST: Final = 3
+"""Seconds that all searches together rest for each second that they work. At the limit: a search
+waits, so that sends are answered.
+"""
 FILTER_MAX: Final = 1000
 "Characters of a filter. At the limit: the filter is refused, 400."
 TERMS_MAX: Final = 40

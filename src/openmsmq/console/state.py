@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from openmsmq.console.limits import KEYS_MAX
+from openmsmq.console.limits import KEYS_MAX, SCAN_REST
 from openmsmq.console.links import Links, ManagerEntry
 from openmsmq.console.plans import Plan, Plans
 from openmsmq.console.sessions import BrowserSession, Sessions
@@ -58,6 +60,8 @@ class ConsoleState:
     bearers: OrderedDict[str, BrowserSession] = field(init=False)
     "Tokens of programs that were accepted."
 
+    _scans: asyncio.Lock = field(init=False)
+
     def __post_init__(self) -> None:
         self.links = Links(self.entries, time.monotonic)
         self.sessions = Sessions(self.key, time.time)
@@ -65,6 +69,15 @@ class ConsoleState:
         self.keys = OrderedDict()
         self.answering = set()
         self.bearers = OrderedDict()
+        self._scans = asyncio.Lock()
+
+    @asynccontextmanager
+    async def scanning(self) -> AsyncIterator[None]:
+        """The turn of one search, which the next one has to wait for; then all of them rest."""
+        async with self._scans:
+            began = time.monotonic()
+            yield
+            await asyncio.sleep((time.monotonic() - began) * SCAN_REST)
 
     def now(self) -> float:
         """The clock of connections."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from base64 import b64decode
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Any, Final
 
 import msgspec
@@ -57,12 +58,13 @@ async def list_messages(call: ApiCall) -> MessagePage:
     async with await call.queue(Access.PEEK) as queue:
         start = before if backwards else after or 0
         views, looked_at, following = await _scan(
-            queue, wanted, limit, start, backwards=backwards, preview=preview
+            call, queue, wanted, limit, start, backwards=backwards, preview=preview
         )
     return MessagePage(views, looked_at, None if following is None else str(following))
 
 
 async def _scan(
+    call: ApiCall,
     queue: Queue,
     wanted: Filter,
     limit: int,
@@ -80,17 +82,18 @@ async def _scan(
     until = time.monotonic() + SCAN_S
     size = min(limit, SCAN_BATCH) if not wanted.text else SCAN_BATCH
     while looked_at < SCAN_MAX and (looked_at == 0 or time.monotonic() < until):
-        if backwards:
-            batch = await queue.peek_back(size, before=at)
-        else:
-            batch = await queue.peek_many(size, timeout=0, after=at or 0)
-        for message in batch:
-            looked_at += 1
-            at = message.lookup_id
-            if wanted.matches(message):
-                found.append(message_view(message, preview=preview))
-                if len(found) == limit:
-                    return found, looked_at, at
+        async with call.state.scanning() if wanted.text else nullcontext():
+            if backwards:
+                batch = await queue.peek_back(size, before=at)
+            else:
+                batch = await queue.peek_many(size, timeout=0, after=at or 0)
+            for message in batch:
+                looked_at += 1
+                at = message.lookup_id
+                if wanted.matches(message):
+                    found.append(message_view(message, preview=preview))
+                    if len(found) == limit:
+                        return found, looked_at, at
         if not batch:
             return found, looked_at, None
     return found, looked_at, at
