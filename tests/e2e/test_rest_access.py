@@ -117,6 +117,7 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "packet": (("peek",), get(f"{ORDERS}/messages/LOOKUP/packet")),
     "export": (("peek",), get(f"{ORDERS}/export")),
     "dead letters": (("peek",), get(f"{HERE}/deadletters")),
+    "history": (("peek",), get("/history?label=*")),
     "send": (("send",), post(f"{ORDERS}/messages", {"text": "x"})),
     "transactions": (("send",), get(f"{HERE}/transactions")),
     "delete": (("read",), remove(f"{ORDERS}/messages/LOOKUP")),

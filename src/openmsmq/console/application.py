@@ -23,6 +23,7 @@ from openmsmq.console.limits import REQUEST_MAX
 from openmsmq.console.models import Login, SessionView
 from openmsmq.console.problems import RequestRefused, response_of
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
+from openmsmq.console.rest.history_calls import HISTORY_ROUTES
 from openmsmq.console.rest.manager_calls import MANAGER_ROUTES
 from openmsmq.console.rest.message_calls import MESSAGE_ROUTES
 from openmsmq.console.rest.openapi import describe
@@ -58,7 +59,13 @@ TYPES: Final = {
     ".svg": "image/svg+xml",
     ".html": "text/html",
 }
-ROUTES: Final = (*QUEUE_ROUTES, *MESSAGE_ROUTES, *PLAN_ROUTES, *MANAGER_ROUTES)
+ROUTES: Final = (
+    *QUEUE_ROUTES,
+    *MESSAGE_ROUTES,
+    *PLAN_ROUTES,
+    *HISTORY_ROUTES,
+    *MANAGER_ROUTES,
+)
 "All that the API can do once someone is logged in."
 _log: Final = logging.getLogger(__name__)
 

@@ -42,6 +42,10 @@ SCAN_REST: Final = 3
 """Seconds that all searches together rest for each second that they work. At the limit: a search
 waits, so that sends are answered.
 """
+HISTORY_MAX: Final = 50_000
+"Messages that a search on all managers looks at. At the limit: the answer says so."
+HISTORY_S: Final = 5.0
+"Seconds that such a search may take. At the limit: the answer says so."
 FILTER_MAX: Final = 1000
 "Characters of a filter. At the limit: the filter is refused, 400."
 TERMS_MAX: Final = 40

@@ -316,6 +316,29 @@ class Story(Struct):
     "Managers that were asked: `ok`, or why one could not tell."
 
 
+class HistoryHit(Struct):
+    """A message that was looked for, and where it is."""
+
+    manager: str
+    queue: str
+    lookup_id: str
+    id: str
+    label: str
+    sent: datetime
+    arrived: datetime
+
+
+class HistoryView(Struct):
+    """Messages by label and time, on all managers."""
+
+    messages: list[HistoryHit]
+    looked_at: int
+    complete: bool
+    "False if there are more than were looked at, or than were asked for."
+    asked: dict[str, str]
+    "Managers that were asked: `ok`, or why one could not answer."
+
+
 class SettingsView(Struct):
     """What is set for a manager."""
 
