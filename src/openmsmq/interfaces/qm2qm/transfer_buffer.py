@@ -46,7 +46,7 @@ class ExactBytes(ByteArray):
     """An array of bytes whose counts are the same number always."""
 
     def read_counts(self, reader: NdrReader, name: str, scope: Scope) -> int:
-        """The number of elements that follow; any other is refused."""
+        """The number of elements that follow; any other is refused ([MS-MQMP] 2.2.3.2)."""
         count = super().read_counts(reader, name, scope)
         if count != self.most:
             reader.fail(name, f"{count} bytes are not {self.most}")
@@ -54,10 +54,12 @@ class ExactBytes(ByteArray):
 
 
 def _bytes(size: str, length: str | None = None) -> NdrKind:
+    """Bytes behind two pointers, as many as fields beside them say ([MS-MQMP] 2.2.3.2)."""
     return placed(ByteArray(most=READ_SIZE_MAX, size_is=size, length_is=length))
 
 
 def _wide(size: str, length: str | None = None) -> NdrKind:
+    """The same for characters ([MS-MQMP] 2.2.3.2)."""
     return placed(IntegerArray("H", most=VARIANT_ELEMENTS_MAX, size_is=size, length_is=length))
 
 

@@ -121,7 +121,7 @@ class OpenQueues:
         return len(self._open)
 
     def methods(self) -> dict[int, RpcMethod]:
-        """The operations, by number."""
+        """The operations, by number ([MS-MQMP] 3.1.4)."""
         rows: dict[int, tuple[str, type[Structure], Callable[[RpcCall], None]]] = {
             Opnum.OPEN_QUEUE: ("rpc_QMOpenQueueInternal", stubs.OpenInternal, self._open_queue),
             Opnum.CLOSE_HANDLE: ("rpc_ACCloseHandle", HandleArgument, self._close_handle),
@@ -216,7 +216,7 @@ class OpenQueues:
     # What calls name
 
     def find(self, call: RpcCall, handle: UUID) -> DependentQueue:
-        """The queue of a handle, made on either interface by the same user (SS-54)."""
+        """The queue of a handle, made by the same user ([MS-MQMP] 2.2.1.1, 3.1.1.2; SS-54)."""
         queue = call.association.find(handle, DependentQueue)
         self._check_user(call, queue)
         return queue
@@ -325,7 +325,7 @@ def checked_opening(asked: stubs.OpenInternal) -> tuple[FormatName, Mode]:
 def path_elsewhere(name: FormatName) -> str:
     """The path of a queue of another computer, by its name alone ([MS-MQMP] 3.1.4.17).
 
-    Without a directory only direct names say it (SS-43).
+    Without a directory only direct names say it ([MS-MQDMPR] 3.1.7.1.26; SS-43).
     """
     if isinstance(name, DirectName) and name.protocol in (Protocol.OS, Protocol.TCP):
         return str(PathName(name.address, *name.queue_parts))
