@@ -189,3 +189,28 @@ def test_a_message_moves_to_a_subqueue_and_back(manager: Manager, opened: QueueH
     assert manager.bodies(retry.queue) == [b"a"]
     manager.done(retry.move(first, "", None))
     assert manager.bodies(opened.queue) == [b"a", b"b", b"c"]
+
+
+def test_the_last_messages_come_first_if_a_queue_is_read_from_its_end(
+    manager: Manager, opened: QueueHandle
+) -> None:
+    lookups = [one.lookup_id for one in manager.peek(opened.queue)]
+    found = manager.done(opened.peek_back(2, lookups[2]))
+    assert [one.lookup for one in found] == lookups[1::-1]
+    with pytest.raises(MessageNotFound, match="no message before"):
+        opened.peek_back(1, lookups[0])
+
+
+def test_messages_are_received_as_they_are_stored(manager: Manager, opened: QueueHandle) -> None:
+    """As rows, or as slices of runs."""
+    assert manager.done(opened.receive_parts(9, wait=False))
+    assert manager.bodies(opened.queue) == []
+
+
+def test_who_may_not_see_a_queue_learns_nothing_of_it(manager: Manager) -> None:
+    manager.create()
+    opened = open_queue(manager, Access.SEND)
+    assert opened.info().name == r".\private$\orders"
+    manager.done(manager.local.set_permissions(opened.queue, "O:BAG:BAD:(A;;0x4;;;WD)"))
+    with pytest.raises(AccessDenied, match="get-properties"):
+        opened.info()

@@ -214,3 +214,22 @@ def test_rules_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(IllegalPropertyValue, match=words):
         world.queue(**given)
+
+
+def test_aborts_are_counted_once_for_each_message(world: World) -> None:
+    queue = world.queue(transactional=True)
+    fill(world, queue, "a", "b")
+    abort(world, queue, 2)
+    abort(world, queue)
+    assert world.count("aborted") == 3
+
+
+def test_a_message_that_rests_is_not_in_its_place(world: World) -> None:
+    """The others can be read at once, and the abort is in its record when it is back."""
+    queue = world.queue(transactional=True, retry_delay=5)
+    fill(world, queue, "a", "b")
+    abort(world, queue)
+    assert world.bodies(queue) == ["b"]
+    world.tick(6)
+    assert world.bodies(queue) == ["a", "b"]
+    assert [record.abort_count for record in world.records(queue)] == [1, 0]

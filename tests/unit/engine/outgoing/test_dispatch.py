@@ -535,3 +535,12 @@ def test_hardened_mode_begins_with_the_next_start(office: Office) -> None:
     again.done(again.core.configure(hardened=False))
     assert again.core.is_hardened
     assert not again.restart().core.is_hardened
+
+
+def test_a_message_that_is_given_back_is_sent_again(office: Office) -> None:
+    office.send(office.a, "1", "2")
+    first, second = office.take(office.a)
+    office.dispatcher.release(office.a, first)
+    assert bodies(office.take(office.a)) == ["1"]
+    office.dispatcher.release(office.a, second)
+    assert bodies(office.take(office.a)) == ["2"]
