@@ -20,6 +20,7 @@ _TITLES: Final = {
     "ping": "Whether this one is there",
     "rpc": "Remote calls: reading queues from elsewhere",
     "srmp": "Messages over HTTP",
+    "directory": "The directory of the enterprise",
     "multicast": "Multicast",
     "tls": "TLS",
     "security": "Signed and encrypted messages",

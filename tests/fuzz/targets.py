@@ -95,6 +95,7 @@ from openmsmq.transports.mqqb.session import Session
 from openmsmq.types.pack import IN_TRANSACTION
 from openmsmq.wire.reader import decode_whole
 from tests.fuzz.console_targets import CONSOLE_TARGETS
+from tests.fuzz.directory_targets import DIRECTORY_TARGETS
 from tests.fuzz.pgm_targets import PGM_TARGETS
 from tests.samples import one_by_one
 
@@ -415,7 +416,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         soap,
     )
 }
-TARGETS |= PGM_TARGETS | CONSOLE_TARGETS
+TARGETS |= PGM_TARGETS | CONSOLE_TARGETS | DIRECTORY_TARGETS
 if find_spec("cryptography") is not None:  # the extras `rpc` and `security`
     from tests.fuzz.rpc_targets import RPC_TARGETS
     from tests.fuzz.security_targets import SECURITY_TARGETS

@@ -16,7 +16,7 @@ GERUNDS: Final = {
 }
 "Modules whose names end in -ing, with the reason why they are nouns or adjectives nevertheless."
 
-PARTS_PENDING: Final = ("directory",)
+PARTS_PENDING: Final[tuple[str, ...]] = ()
 "Folders whose part of the product does not work yet: a `not yet` may still wait for them."
 
 MAX_ELSEWHERE: Final = {

@@ -16,7 +16,7 @@ USED = {
     | {"arrivals", "confirmations", "dispatcher", "transports"}  # messages in, out, and confirmed
     | {"acknowledgements", "incoming", "numbers", "peers"}  # what commits with these messages
     | {"queues", "resolver"}  # whose name it is
-    | {"on_topology", "routes"}  # which manager is next
+    | {"directory", "on_topology", "routes"}  # which manager has a queue, and which is next
     | {"insert_own", "next_message_id", "submit", "together"},
     "app_server": {"identity", "name", "resolver"}
     | {"change_queue", "create_queue", "delete_queue", "open_queue", "pause", "resume", "retry"}

@@ -16,6 +16,17 @@ OWN = {
     "cli": {"cli", "pipelines", "spark", "demo"},
 }
 ALLOWED = {
+    "cli.directory.command": {
+        "directory.conditions",
+        "directory.join",
+        "directory.ldap.client",
+        "directory.ldap.controller",
+        "directory.ldap.login",
+        "directory.objects",
+        "directory.outcome",
+        "directory.rights",
+        "directory.writer",
+    },
     "cli.doctor.findings": {"store.format", "store.limits"},
     "cli.doctor.http": {"net.addresses", "service.backup", "service.configuration"},
     "cli.doctor.message_security": {

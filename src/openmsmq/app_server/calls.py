@@ -22,6 +22,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import (
     InvalidHandle,
     InvalidParameter,
+    MQError,
     PropertyNotAllowed,
     UnsupportedOperation,
 )
@@ -81,14 +82,20 @@ class Calls(SubscriptionCalls, TransactionCalls):
         name = given.text("name")
         session.require("admin", *session.paths(name))
         properties = _properties(given)
-        caller = session.caller
+        caller, directory = session.caller, session.server.directory
+        if directory is not None and directory.is_public(name):
+            _begin(session, number, lambda: directory.create_queue(name, caller, properties))
+            return
         _begin(session, number, lambda: session.local.create_queue(name, caller, **properties))
 
     def _call_delete_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name")
         name = given.text("name")
         session.require("admin", *session.paths(name))
-        local, caller = session.local, session.caller
+        local, caller, directory = session.local, session.caller, session.server.directory
+        if directory is not None and directory.is_public(name):
+            _begin(session, number, lambda: directory.delete_queue(name, caller))
+            return
         _begin(session, number, lambda: local.delete_queue(name, caller))
 
     def _call_open_queue(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -105,8 +112,23 @@ class Calls(SubscriptionCalls, TransactionCalls):
         if share not in SHARES:
             raise InvalidParameter(f"share {share[:20]!r} is not one of none, receive")
         allowed = session.allowed_access(asked, *session.paths(name))
-        handle = session.number(session.handles)
         mode = Mode(allowed, SHARES[share])
+        directory = session.server.directory
+        if directory is None or not directory.needs_lookup(name):
+            self._open(session, number, name, mode)
+            return
+
+        def found(_: None) -> None:
+            try:
+                if not session.is_over:
+                    self._open(session, number, name, mode)
+            except MQError as error:
+                session.fail(number, error)
+
+        session.begin(number, lambda: directory.look_up(name), found)
+
+    def _open(self, session: AppSession, number: int, name: str, mode: Mode) -> None:
+        handle = session.number(session.handles)
         opened = session.driver.call(lambda: session.open_queue(name, mode))
         session.handles[handle] = opened
         words = [word for word, access in ACCESS.items() if opened.mode.access & access]

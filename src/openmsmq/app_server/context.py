@@ -13,7 +13,12 @@ from openmsmq.app_protocol.frames import FROM_CLIENT, Framer, Kind, encode_frame
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_server.limits import ANSWER_SIZE_MAX, HANDLES_MAX, TIMED_OUT_MAX
-from openmsmq.app_server.proxy import OpenQueue, ReadProxy, SessionProxy
+from openmsmq.app_server.proxy import (
+    EnterpriseDirectory,
+    OpenQueue,
+    ReadProxy,
+    SessionProxy,
+)
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.authorization import authorize, authorize_access, authorize_any
 from openmsmq.engine.commit.future import Future
@@ -70,6 +75,7 @@ class Server(Protocol):
     hello_timeout_s: float
     refusal_delay_s: float
     read_proxy: ReadProxy | None
+    directory: EnterpriseDirectory | None
 
     def admit(
         self,

@@ -5,7 +5,7 @@ The service gives a server its `ReadProxy`; where there is none, such queues can
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from openmsmq.engine.commit.future import Future
@@ -15,6 +15,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Parts
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.types.access import Mode
+from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import SentId
 from openmsmq.types.lookup import Range
@@ -162,6 +163,32 @@ class OpenQueue(Protocol):
 
     def close(self) -> None:
         """Close it: reads are cancelled, held messages return."""
+        ...
+
+
+class EnterpriseDirectory(Protocol):
+    """The directory of a service (`openmsmq.directory.service`)."""
+
+    def needs_lookup(self, name: str) -> bool:
+        """Whether it has to be asked before a queue of this name is opened."""
+        ...
+
+    def look_up(self, name: str) -> Future[None]:
+        """Ask it for all that a name needs."""
+        ...
+
+    def is_public(self, name: str) -> bool:
+        """Whether a name is one of a public queue of this manager."""
+        ...
+
+    def create_queue(
+        self, name: str, caller: Caller, properties: Mapping[str, Any]
+    ) -> Future[ManagedQueue]:
+        """Create a public queue of this manager, there and here."""
+        ...
+
+    def delete_queue(self, name: str, caller: Caller) -> Future[None]:
+        """Delete a public queue of this manager, there and here."""
         ...
 
 

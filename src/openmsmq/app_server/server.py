@@ -15,7 +15,7 @@ from openmsmq.access.tokens import Tokens
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_server.calls import Calls
 from openmsmq.app_server.context import Driver
-from openmsmq.app_server.proxy import ReadProxy
+from openmsmq.app_server.proxy import EnterpriseDirectory, ReadProxy
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.manager import QueueManager
@@ -45,8 +45,12 @@ class AppServer:
         refusal_delay_s: float = REFUSAL_DELAY_S,
         hello_timeout_s: float = HELLO_TIMEOUT_S,
         read_proxy: ReadProxy | None = None,
+        directory: EnterpriseDirectory | None = None,
     ) -> None:
-        """With a proxy, programs read queues of other managers through this one."""
+        """With a proxy, programs read queues of other managers through this one.
+
+        With a directory, public queues are found and made in it.
+        """
         self.local = local
         self.driver = driver
         self.config = config
@@ -59,6 +63,7 @@ class AppServer:
         self.refusal_delay_s = refusal_delay_s
         self.hello_timeout_s = hello_timeout_s
         self.read_proxy = read_proxy
+        self.directory = directory
         self._sessions: dict[AppSession, None] = {}
         "The oldest first."
         self._closed_because = ""

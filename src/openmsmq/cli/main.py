@@ -83,6 +83,10 @@ COMMANDS: Final = {
         "demo:demo",
         "Run the main job from end to end, and count that nothing was lost or doubled.",
     ),
+    "directory": (
+        "directory.command:directory",
+        "Look at managers, public queues and sites in an Active Directory, and change them.",
+    ),
     "doctor": (
         "doctor.command:doctor",
         "Find what is wrong or risky in a queue manager, and suggest what to do.",

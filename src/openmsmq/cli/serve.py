@@ -33,6 +33,10 @@ MEMORY_KEPT: Final = 30 * 1024 * 1024
 "Bytes; beyond 32 MiB glibc learns nothing."
 
 
+_SEVERAL: Final = ("aliases", "directory")
+"Options that can be given again and again."
+
+
 class Port(click.ParamType[int | str]):
     """A number, or `off`."""
 
@@ -85,7 +89,7 @@ def _kind(name: str, metavar: str) -> dict[str, Any]:
     }
     if name == "peers":
         return {"type": PeerOption(), "metavar": metavar, "multiple": True}
-    return {"type": types.get(metavar, str), "metavar": metavar, "multiple": name == "aliases"}
+    return {"type": types.get(metavar, str), "metavar": metavar, "multiple": name in _SEVERAL}
 
 
 def _help(name: str) -> str:

@@ -44,7 +44,7 @@ class SortKey:
 
 
 def class_filter(kind: type[Any]) -> Filter:
-    """Only objects of a kind, which the text forgets to ask for (DS-03)."""
+    """Only objects of a kind, which the text forgets ([MS-MQDSSM] 3.1.6.15; DS-03)."""
     if CLASSES[kind] == "user":
         return And((equal("objectCategory", "person"), equal("objectClass", "user")))
     return equal("objectClass", CLASSES[kind])
@@ -53,7 +53,8 @@ def class_filter(kind: type[Any]) -> Filter:
 def filter_for(kind: type[Any], conditions: Iterable[Condition] = ()) -> Filter:
     """The filter for objects that all conditions hold for ([MS-MQDMPR] 3.1.7.1.20).
 
-    A field that cannot be searched by is refused: to ignore it would find any object (DS-04).
+    A field that cannot be searched by is refused: to ignore it would find any object
+    ([MS-MQDSSM] 3.1.6.4; DS-04).
     """
     parts = []
     for condition in conditions:

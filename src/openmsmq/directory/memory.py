@@ -99,7 +99,7 @@ class MemoryTree:
         self._add(
             f"CN=Default-First-Site-Name,CN=Sites,{self.configuration}", {"objectClass": (b"site",)}
         )
-        enterprise = self._find(f"CN=MsmqServices,CN=Services,{self.configuration}")
+        enterprise = self.find(f"CN=MsmqServices,CN=Services,{self.configuration}")
         enterprise.attributes["msmqversion"] = (b"200",)
 
     @property
@@ -120,7 +120,7 @@ class MemoryTree:
         self._ask()
         if base == ROOT and scope is SearchScope.BASE:
             return [self._root()]
-        start = names.key(self._find(base).name)
+        start = names.key(self.find(base).name)
         wanted = {name.lower() for name in attributes}
         found = []
         for key, item in self._objects.items():
@@ -141,7 +141,7 @@ class MemoryTree:
         key = names.key(name)
         if key in self._objects:
             raise LdapError(ResultCode.ENTRY_ALREADY_EXISTS, name)
-        above = self._find(names.parent(name))
+        above = self.find(names.parent(name))
         classes = {value.decode().lower() for value in given.get("objectclass", ())}
         for kind in classes:
             allowed = _PARENTS.get(kind)
@@ -157,7 +157,7 @@ class MemoryTree:
     async def modify(self, name: str, changes: Sequence[Change], *, flags: int = 0) -> None:
         """Change an object, in full or not at all."""
         self._ask()
-        item = self._find(name)
+        item = self.find(name)
         changed = dict(item.attributes)
         for change in changes:
             kind = change.attribute.lower()
@@ -182,7 +182,7 @@ class MemoryTree:
     async def delete(self, name: str) -> None:
         """Remove an object that has none below it."""
         self._ask()
-        key = names.key(self._find(name).name)
+        key = names.key(self.find(name).name)
         if any(other.endswith(f",{key}") for other in self._objects):
             raise LdapError(ResultCode.NOT_ALLOWED_ON_NON_LEAF, name)
         del self._objects[key]
@@ -204,7 +204,8 @@ class MemoryTree:
         }
         return LdapEntry(ROOT, {name.lower(): (text.encode(),) for name, text in values.items()})
 
-    def _find(self, name: str) -> _Object:
+    def find(self, name: str) -> _Object:
+        """The object with a name, or `<GUID=...>`."""
         if name.startswith("<GUID="):
             guid = _guid(name[6:-1])
             for item in self._objects.values():
@@ -226,7 +227,7 @@ class MemoryTree:
                 raise LdapError(ResultCode.INVALID_ATTRIBUTE_SYNTAX, f"{kind}: {found}")
             if kind in ("msmqsite1", "msmqsite2", "msmqsitegates", "member"):
                 try:
-                    self._find(found)
+                    self.find(found)
                 except LdapError:
                     raise LdapError(ResultCode.CONSTRAINT_VIOLATION, f"{kind}: {found}") from None
 

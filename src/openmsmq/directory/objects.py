@@ -323,7 +323,9 @@ def attributes_of(kind: type[Any], *, of_computer: bool = False) -> list[str]:
 def read_object(
     kind: type[ObjectT], entry: LdapEntry, computer: LdapEntry | None = None
 ) -> ObjectT:
-    """An object from its entry; what is unset has its default ([MS-MQDSSM] 3.1.6.11).
+    """An object from its entry; what is unset has its default.
+
+    ([MS-MQDSSM] 3.1.6.11, 3.1.6.11.1, 3.1.6.11.2)
 
     `DirectoryFailed` (GenericError) if an attribute that must be there is not, or is no value of
     its kind.

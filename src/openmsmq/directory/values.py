@@ -55,7 +55,8 @@ def encode_value(kind: ValueKind, value: Any) -> bytes:
     """One value as the directory has it.
 
     A GUID is 16 octets in the order of its structure, a Boolean `TRUE` or `FALSE`, a time in UTC,
-    and an unsigned number the signed one with the same bits ([MS-MQDSSM] 3.1.6.11; DS-02, DS-09).
+    and an unsigned number the signed one with the same bits ([MS-MQDSSM] 3.1.6.11, 3.1.6.19;
+    DS-02, DS-03, DS-09).
     """
     match single(kind):
         case ValueKind.BOOLEAN:

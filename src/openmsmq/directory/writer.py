@@ -136,7 +136,7 @@ class DirectoryWriter(DirectoryReader):
     async def create_manager(
         self, computer: str, values: Mapping[str, Any], descriptor: bytes = b""
     ) -> UUID:
-        """Create a QueueManager below its computer ([MS-MQDSSM] 3.1.6.1.1.2).
+        """Create a QueueManager below its computer ([MS-MQDSSM] 3.1.6.1.1.2, 3.1.6.1.1.9).
 
         One that exists is a success. The eight attributes of [MS-MQSO] 6.6.2.1 are what a manager
         gives that registers itself.

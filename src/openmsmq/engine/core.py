@@ -46,6 +46,7 @@ from openmsmq.engine.messages.removal import Removal
 from openmsmq.engine.messages.sparse_runs import SparseRuns
 from openmsmq.engine.outgoing.encryption import Encryptor
 from openmsmq.engine.outgoing.transport import Transports
+from openmsmq.engine.queues.directory_view import DirectoryView
 from openmsmq.engine.queues.lifecycle import QueueLifecycle
 from openmsmq.engine.queues.purge import Purge
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -63,7 +64,7 @@ from openmsmq.errors import GenericError, MQError, StorageError, StorageFull
 from openmsmq.names.parts import host_key
 from openmsmq.routing.decision import Routes
 from openmsmq.routing.file import read_topology, split_address
-from openmsmq.routing.topology import RoutedManager
+from openmsmq.routing.topology import RoutedManager, Topology
 from openmsmq.types.queues import QueueKind
 
 
@@ -108,6 +109,9 @@ class Core(EngineState):
         date_prepared(loaded.prepared, self.timeline.now)
         self.decisions = Decisions(store.snapshot)
         self.peers = PeerTable(store.snapshot)
+        self.directory = DirectoryView()
+        self._directory_topology = Topology()
+        "What the directory says of sites, links and managers."
         self.on_topology: list[Callable[[], None]] = []
         "Called when messages are routed by another topology."
         self._set_topology()
@@ -286,9 +290,22 @@ class Core(EngineState):
 
         return write_settings(changes, self.submit, committed)
 
+    def route_by(self, topology: Topology) -> None:
+        """Route by what the directory says; a topology of the settings counts for more.
+
+        ([MS-MQBR] 3.1.3.1)
+        """
+        if topology != self._directory_topology:
+            self._directory_topology = topology
+            self._set_topology()
+            for call in self.on_topology:
+                call()
+
     def _set_topology(self) -> None:
-        """Route by what the settings say, and know the managers of it."""
+        """Route by what the settings say, or else the directory, and know the managers of it."""
         topology = read_topology(self.settings.topology)
+        if not topology.managers:
+            topology = self._directory_topology
         self.routes = Routes(topology, self.identity)
         self.peers.set_topology(
             {

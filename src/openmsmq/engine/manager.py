@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
+from uuid import UUID
 
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.arrivals import Arrivals
@@ -65,7 +66,7 @@ from openmsmq.errors import (
 from openmsmq.limits import NO_QUOTA
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
-from openmsmq.names.format import DistributionListName, MulticastName, MultipleName, PrivateName
+from openmsmq.names.format import MulticastName, MultipleName, PrivateName, PublicName
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName, shown
@@ -135,9 +136,36 @@ class QueueManager(Core):
     # Queues
 
     def create_queue(
-        self, name: str, caller: Caller = INTERNAL, **properties: Any
+        self,
+        name: str,
+        caller: Caller = INTERNAL,
+        *,
+        identifier: UUID | None = None,
+        **properties: Any,
     ) -> Future[ManagedQueue]:
-        """Create a queue with properties of `QueueProperties`; its creator owns it."""
+        """Create a queue with properties of `QueueProperties`; its creator owns it.
+
+        A public queue has the `identifier` of its object in the directory
+        ([MS-MQDMPR] 3.1.7.1.3).
+        """
+        path = self.check_creation(name, caller)
+        kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
+        now = int(self._clock.now())
+        owned = owned_by(caller, properties.pop("permissions", ""), self.settings.new_queues)
+        return self.queue_lifecycle.create(
+            QueueProperties(
+                path,
+                identifier or self._clock.new_guid(),
+                now,
+                now,
+                kind=kind,
+                permissions=owned,
+                **properties,
+            )
+        )
+
+    def check_creation(self, name: str, caller: Caller = INTERNAL) -> str:
+        """The path below the computer of a queue that a caller may create."""
         path = self.resolver.local(parse_name(name))
         if path is None:
             raise IllegalQueuePathName(f"{name}: not a queue of this manager")
@@ -146,20 +174,7 @@ class QueueManager(Core):
         parts = split_queue(path)
         if parts.suffix or parts.subqueue:
             raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
-        kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
-        now = int(self._clock.now())
-        owned = owned_by(caller, properties.pop("permissions", ""), self.settings.new_queues)
-        return self.queue_lifecycle.create(
-            QueueProperties(
-                path,
-                self._clock.new_guid(),
-                now,
-                now,
-                kind=kind,
-                permissions=owned,
-                **properties,
-            )
-        )
+        return path
 
     def find_queue(self, name: str) -> ManagedQueue:
         """The queue of this manager with this name; `QueueNotFound` if there is none."""
@@ -178,10 +193,14 @@ class QueueManager(Core):
 
     def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
         """Delete the queue with this name."""
+        return self.queue_lifecycle.delete(self.check_deletion(name, caller), caller)
+
+    def check_deletion(self, name: str, caller: Caller = INTERNAL) -> ManagedQueue:
+        """The queue with this name, which a caller may delete."""
         queue = self.find_queue(name)
         with self._recorded(caller, "delete queue", path_name(queue)):
             authorize_queue(caller, QueueRights.DELETE_QUEUE, queue)
-        return self.queue_lifecycle.delete(queue, caller)
+        return queue
 
     def open_queue(self, name: str, mode: Mode, caller: Caller = INTERNAL) -> QueueHandle:
         """Open Queue ([MS-MQDMPR] 3.1.7.1.5): a handle of the caller.
@@ -191,7 +210,7 @@ class QueueManager(Core):
         """
         parsed = parse_name(name)
         if not isinstance(parsed, PathName):
-            parsed = expand_name(parsed, _no_directory)
+            parsed = expand_name(parsed, self.directory.members)
             exclusive = mode.share is Share.DENY_RECEIVE
             sends = bool(mode.access & (Access.SEND | Access.OPERATE)) and not parsed.is_read_only
             if sends or mode.access == Access.SEND:
@@ -264,7 +283,9 @@ class QueueManager(Core):
                 f"{name}: queues elsewhere are only sent to, unless a service knows how to log on"
                 " there (rpc.managers in its configuration)"
             )
-        is_sendable = isinstance(destination, DirectName | PrivateName) or (
+        if isinstance(destination, PublicName):
+            self.directory.owner(destination)  # refused now, if ever
+        is_sendable = isinstance(destination, DirectName | PrivateName | PublicName) or (
             isinstance(destination, MulticastName) and self.transports.serves(destination)
         )
         if not is_sendable or destination.is_read_only:
@@ -525,10 +546,6 @@ class QueueManager(Core):
 def _said(changes: Mapping[str, Any]) -> str:
     """Changes in words, for the audit log."""
     return ", ".join(f"{name} = {value}" for name, value in changes.items())
-
-
-def _no_directory(name: DistributionListName) -> NoReturn:
-    raise UnsupportedFormatNameOperation(f"{name}: there is no directory to ask for its members")
 
 
 def received(parts: MessageParts) -> list[ReceivedMessage]:

@@ -121,6 +121,13 @@ class Config:
     security_encrypt_direct: bool = False
     security_session_key_lifetime: int = 0
 
+    directory: tuple[str, ...] = ()
+    directory_auth: Literal["password", "ntlm", "kerberos"] = "kerberos"
+    directory_user: str | None = None
+    directory_password_file: Path | None = None
+    directory_keytab: Path | None = None
+    directory_ca: Path | None = None
+
     event_loop: Literal["uvloop", "asyncio"] = "uvloop"
     log_format: Literal["text", "json"] = "text"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -132,6 +139,12 @@ class Config:
             raise ConfigError("tls.client_ca needs tls.cert and tls.key, too")
         if (self.binary_tls_port or self.peer_certificates) and self.tls_cert is None:
             raise ConfigError("binary.tls_port and certificates of peers need tls.cert and tls.key")
+        has_login = self.directory_user is not None and self.directory_password_file is not None
+        if self.directory and self.directory_auth != "kerberos" and not has_login:
+            raise ConfigError(
+                f"directory.auth {self.directory_auth} needs directory.user and"
+                " directory.password_file"
+            )
         if self.tls_clients and self.tls_client_ca is None:
             raise ConfigError("tls.clients needs tls.client_ca: else no certificate is asked for")
         if self.supporting_server and not self.takes_remote_calls:

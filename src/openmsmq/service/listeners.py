@@ -40,6 +40,7 @@ from openmsmq.types.caller import Caller
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from openmsmq.directory.service import DirectoryService
     from openmsmq.interfaces.service import RpcService
     from openmsmq.service.http import ConsoleListener
     from openmsmq.service.read_proxy import ManagersElsewhere
@@ -134,20 +135,10 @@ class StandardListeners:
         if self._console is not None:
             self._console.manager = local
         listeners: dict[str, ServiceListener] = {}
-        if config.app_port is not None or config.app_socket is not None:
-            if config.app_port is not None:
-                _require_safe(config, tokens)
-            server = AppServer(
-                local,
-                driver,
-                config,
-                tokens,
-                metrics=self._metrics,
-                certificates=self._certificates,
-                read_proxy=None if local.is_hardened else self._read_proxy(config),
-            )
-            listeners["app"] = listener = AppListener(server, self._app_tls)
-            self._introduce(local, listener)
+        directory = self._directory(local, driver, config)
+        if directory is not None:
+            listeners["directory"] = directory
+        listeners.update(self._app(local, driver, config, tokens, directory))
         binary = None
         if local.is_hardened:
             log_event(_log, "hardened mode: transfer over HTTP only, and no remote calls")
@@ -164,6 +155,59 @@ class StandardListeners:
         if config.ping_port is not None:
             listeners["ping"] = _ping_listener(local, config, config.ping_port, binary)
         return listeners
+
+    def _app(
+        self,
+        local: QueueManager,
+        driver: LoopDriver,
+        config: Config,
+        tokens: Tokens,
+        directory: DirectoryService | None,
+    ) -> Mapping[str, ServiceListener]:
+        """The listener for programs, if it is on."""
+        if config.app_port is None and config.app_socket is None:
+            return {}
+        if config.app_port is not None:
+            _require_safe(config, tokens)
+        server = AppServer(
+            local,
+            driver,
+            config,
+            tokens,
+            metrics=self._metrics,
+            certificates=self._certificates,
+            read_proxy=None if local.is_hardened else self._read_proxy(config),
+            directory=directory,
+        )
+        listener = AppListener(server, self._app_tls)
+        self._introduce(local, listener)
+        return {"app": listener}
+
+    def _directory(
+        self, local: QueueManager, driver: LoopDriver, config: Config
+    ) -> DirectoryService | None:
+        """The directory that this manager belongs to, if there is one."""
+        if not config.directory:
+            return None
+        from openmsmq.directory.ldap.client import LdapClient, tls_context
+        from openmsmq.directory.ldap.controller import Controller
+        from openmsmq.directory.ldap.login import LdapLogin
+        from openmsmq.directory.service import DirectoryService
+
+        if config.directory_auth == "ntlm":
+            _require_cipher("directory.auth ntlm")
+        password, file = "", config.directory_password_file
+        if file is not None:
+            try:
+                password = file.read_text().strip("\r\n")
+            except OSError as error:
+                raise ConfigError(f"directory.password_file: {file}: {error.strerror}") from error
+        login = LdapLogin(
+            config.directory_auth, config.directory_user or "", password, config.directory_keytab
+        )
+        controllers = [Controller.parse(url) for url in config.directory]
+        client = LdapClient(controllers, login, tls_context(config.directory_ca))
+        return DirectoryService(local, driver, client)
 
     def _introduce(self, local: QueueManager, listener: AppListener) -> None:
         """Let the console, if there is one, know the manager and where it is."""

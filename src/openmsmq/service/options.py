@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from openmsmq.access.certificates import read_clients
+from openmsmq.directory.ldap.controller import LOGIN_KINDS
 from openmsmq.limits import U16_MAX
 from openmsmq.service.option import Option
 from openmsmq.service.values import (
     OFF,
     read_computer,
     read_computers,
+    read_controllers,
     read_destinations,
     read_exceptions,
     read_hosts,
@@ -479,6 +481,19 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "Seconds that a key for encrypted bodies is used again, MSMQ's are 600: several times as"
         " fast, but bodies that begin alike can be seen to. 0: each message has a key of its own.",
     ),
+    "directory": Option(
+        "directory.servers",
+        read_controllers,
+        "Domain controllers of the Active Directory that it belongs to (openmsmq directory join).",
+        "--directory URL",
+    ),
+    "directory_auth": Option(
+        "directory.auth", one_of(*LOGIN_KINDS), "How it logs on; a password is sent over TLS only."
+    ),
+    "directory_user": Option("directory.user", read_text, "The account of this computer."),
+    "directory_password_file": Option("directory.password_file", read_path, "Its password."),
+    "directory_keytab": Option("directory.keytab", read_path, "Its keys for Kerberos."),
+    "directory_ca": Option("directory.ca", read_path, "Who signs certificates of controllers."),
     "event_loop": Option(
         "manager.event_loop",
         one_of("uvloop", "asyncio"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from openmsmq.directory.ldap.controller import Controller
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import Malformed, MQError
 from openmsmq.limits import U16_MAX
@@ -130,6 +131,17 @@ def read_computers(given: object) -> tuple[str, ...]:
     if isinstance(given, list | tuple):
         return tuple(map(read_computer, given))
     raise ValueError("a list of names is needed")
+
+
+@value({"type": "array", "items": {"type": "string", "pattern": "^ldaps?://"}})
+def read_controllers(given: object) -> tuple[str, ...]:
+    """Addresses of domain controllers."""
+    if isinstance(given, list | tuple):
+        try:
+            return tuple(str(Controller.parse(read_text(one))) for one in given)
+        except MQError as error:
+            raise ValueError(error.detail) from None
+    raise ValueError("a list of addresses is needed, such as ldap://dc1.example.com")
 
 
 @value(

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from openmsmq.directory.ldap.connection import Controller, LdapConnection
+from openmsmq.directory.ldap.connection import LdapConnection
+from openmsmq.directory.ldap.controller import Controller
 from openmsmq.directory.ldap.filters import ANYTHING, Filter
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.ldap.tree import (

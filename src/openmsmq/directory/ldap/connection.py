@@ -7,11 +7,11 @@ import contextlib
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import Final
 
 from openmsmq.directory.ldap import messages
 from openmsmq.directory.ldap.ber import size_of
+from openmsmq.directory.ldap.controller import Controller
 from openmsmq.directory.ldap.filters import ANYTHING, Filter
 from openmsmq.directory.ldap.login import MECHANISM, LdapLogin, begin
 from openmsmq.directory.ldap.messages import LdapAnswer, Row
@@ -33,39 +33,15 @@ from openmsmq.directory.limits import (
     SEARCH_SIZE_MAX,
     SEARCH_WITHIN,
 )
-from openmsmq.errors import InvalidParameter, Malformed
+from openmsmq.errors import Malformed
 from openmsmq.rpc.auth.context import AuthenticationFailed
 from openmsmq.security.access import SecurityInformation
 
-PORTS: Final = {"ldap": 389, "ldaps": 636}
 LAST_ID: Final = (1 << 31) - 1
 READ: Final = SecurityInformation.OWNER | SecurityInformation.GROUP | SecurityInformation.DACL
 _LENGTH_SIZE: Final = 4
 _LEGS: Final = 8
 _CHUNK: Final = 64 << 10
-
-
-class Controller(NamedTuple):
-    """Where a domain controller is."""
-
-    host: str
-    port: int
-    tls: bool
-
-    @classmethod
-    def parse(cls, url: str) -> Controller:
-        """`ldap://dc1.example.com` or `ldaps://dc1:636`; `InvalidParameter`."""
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError as error:
-            raise InvalidParameter(f"{url}: {error}") from None
-        if parts.scheme not in PORTS or not parts.hostname or parts.path.strip("/"):
-            raise InvalidParameter(f"{url}: ldap://HOST or ldaps://HOST is needed")
-        return cls(parts.hostname, port or PORTS[parts.scheme], parts.scheme == "ldaps")
-
-    def __str__(self) -> str:
-        return f"{'ldaps' if self.tls else 'ldap'}://{self.host}:{self.port}"
 
 
 @dataclass(slots=True)

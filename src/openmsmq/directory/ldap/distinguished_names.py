@@ -12,7 +12,7 @@ _HEX: Final = re.compile(r"[0-9a-fA-F]{2}")
 
 
 def escape(value: str) -> str:
-    """A value as a name has it."""
+    """A value as a name has it ([MS-MQDSSM] 2.2.1; DS-11)."""
     made = []
     for at, char in enumerate(value):
         is_edge = char == " " and at in (0, len(value) - 1)

@@ -18,7 +18,6 @@ from openmsmq.security.nt_hash import nt_hash
 MECHANISM: Final = "GSS-SPNEGO"
 "The SASL mechanism ([MS-MQDSSM] 5.1)."
 SIGNATURE_SIZE: Final = 16
-KINDS: Final = ("password", "ntlm", "kerberos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class LdapLogin:
 
     @property
     def uses_tls(self) -> bool:
-        """The password itself is sent, so that the connection must be encrypted before."""
+        """The password itself is sent: the connection is encrypted first ([MS-MQDSSM] 5.1)."""
         return self.kind == "password"
 
 

@@ -98,6 +98,10 @@ class PeerTable:
 
     def _set_pins(self) -> None:
         self._pins = {**self._routed, **self._configured}
+        for name, pin in self._configured.items():
+            routed = self._routed.get(name)
+            if routed is not None and pin.id is None:  # it only says where the computer is
+                self._pins[name] = replace(pin, id=routed.id, relay=pin.relay or routed.relay)
         "By the key of the computer's name."
         self._by_id: dict[UUID, list[tuple[str, Pin]]] = {}
         "Those that name a manager."

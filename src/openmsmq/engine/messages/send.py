@@ -26,14 +26,14 @@ from openmsmq.errors import IllegalPropertyValue, InsufficientResources
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
-from openmsmq.names.format import MultipleName, parse_format_name
+from openmsmq.names.format import MultipleName, PublicName, parse_format_name
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.columns import numbered_packets, split_packets
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.trailer import letter_path
 from openmsmq.packet.headers.transaction import TransactionHeader
-from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.delivery import DeliveryOptions
@@ -101,7 +101,7 @@ class Sender:
             headers = _with_transaction(several) if transactional else several
             reach = core.settings.time_to_reach_queue if target.kind is QueueKind.OUTGOING else None
             stamper = _stamper(
-                core.identity, self._name_of(target), headers, INFINITE if reach is None else reach
+                core.identity, *self._goal(target), headers, INFINITE if reach is None else reach
             )
             stamped = stamper.stamp(packets, first_id=first_id, sent_time=core.timeline.wall)
             return self._new(target, stamped, transactional=transactional)
@@ -119,7 +119,7 @@ class Sender:
         """The same with packets one after the other, which stay as they are if they are plain."""
         core = self._core
         if _takes_runs(queue, count, transaction):
-            stamper = _stamper(core.identity, self._name_of(queue), NO_HEADERS, INFINITE)
+            stamper = _stamper(core.identity, *self._goal(queue), NO_HEADERS, INFINITE)
             stamped = stamper.stamp_run(
                 packets,
                 count,
@@ -262,6 +262,13 @@ class Sender:
         self._core.queues.for_letters(path, transactional=transactional)
         return Owed.OWN_LETTERS.value
 
+    def _goal(self, queue: ManagedQueue) -> tuple[FormatName, UUID]:
+        """The name of a queue, and of a public one elsewhere the manager ([MS-MQQB] 3.1.7.4)."""
+        name = self._name_of(queue)
+        if isinstance(name, PublicName):
+            return name, self._core.directory.owner(name)
+        return name, NO_GUID
+
     def _name_of(self, queue: ManagedQueue) -> FormatName:
         if queue.kind is QueueKind.OUTGOING:
             return _format_name(queue.name)
@@ -340,8 +347,11 @@ def _is_plain(way: DeliveryFields) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _stamper(source: UUID, name: FormatName, headers: OptionalHeaders, reach: int) -> Stamper:
-    return Stamper(source, Destination.of(name), headers=headers, time_to_reach_queue=reach)
+def _stamper(
+    source: UUID, name: FormatName, manager: UUID, headers: OptionalHeaders, reach: int
+) -> Stamper:
+    destination = Destination.of(name, manager=manager)
+    return Stamper(source, destination, headers=headers, time_to_reach_queue=reach)
 
 
 @lru_cache(maxsize=256)

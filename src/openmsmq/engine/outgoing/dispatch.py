@@ -63,9 +63,10 @@ class Dispatcher:
     def register(self, kinds: Iterable[AddressKind], transport: Transport) -> None:
         """Let a transport serve addresses of some kinds, also for messages from before."""
         self._core.transports.add(kinds, transport)
-        self._offer_all()
+        self.offer_all()
 
-    def _offer_all(self) -> None:
+    def offer_all(self) -> None:
+        """Let transports look at all that waits, since more can be reached than before."""
         for queue in list(self._core.queues.by_number.values()):
             if queue.kind is QueueKind.OUTGOING:
                 self._core.transports.ready(queue)
@@ -387,7 +388,7 @@ class Dispatcher:
     def bring_online(self) -> None:
         """Bring Online ([MS-MQDMPR] 3.1.4.13)."""
         self._core.transports.is_online = True
-        self._offer_all()
+        self.offer_all()
 
     def _withdraw(self, queue: ManagedQueue) -> None:
         transport = self._core.transports.get(queue)

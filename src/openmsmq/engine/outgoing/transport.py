@@ -22,6 +22,7 @@ from openmsmq.names.format import (
     MachineName,
     MulticastName,
     PrivateName,
+    PublicName,
     parse_format_name,
 )
 from openmsmq.types.outgoing import TransferState
@@ -138,6 +139,8 @@ class Transports:
 
         What goes by the binary protocol may wait for a service that sends it.
         """
+        if isinstance(name, PublicName):
+            return False  # the directory would have to be asked first
         kind = address_kind(name)
         return kind is AddressKind.BINARY or kind in self._by_kind
 
@@ -164,7 +167,7 @@ def address_kind(name: FormatName) -> AddressKind | None:
             return AddressKind.HTTP
         case DirectName() if name.protocol in (direct.Protocol.OS, direct.Protocol.TCP):
             return AddressKind.BINARY
-        case PrivateName() | MachineName() | ConnectorName():
+        case PrivateName() | PublicName() | MachineName() | ConnectorName():
             return AddressKind.BINARY
         case MulticastName():
             return AddressKind.MULTICAST

@@ -14,7 +14,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.transports.limits import FAILED_HOPS_MAX
 from openmsmq.transports.peers.addresses import Addresses
-from openmsmq.transports.peers.peer import LinkT, Peer, PeerKey, peer_key_of
+from openmsmq.transports.peers.peer import LinkT, Peer, PeerKey, PublicQueue, peer_key_of
 
 NO_ROUTE: Final = "no route to "
 "What the key of a peer begins with that cannot be dialled: no name of a computer has spaces."
@@ -56,12 +56,22 @@ class Hops:
         chosen = self._chosen.get(queue)
         if chosen is not None:
             return chosen
-        key = peer_key_of(queue.name)
+        key = self._goal(queue)
         if not isinstance(key, UUID) or not self.is_routed(key):
             return key
         if len(self._chosen) % CLEARED_EVERY == 0:
             self._chosen = {item: hop for item, hop in self._chosen.items() if not item.deleted}
         self._chosen[queue] = found = self._choose(queue, key)
+        return found
+
+    def _goal(self, queue: ManagedQueue) -> PeerKey | None:
+        """The peer that messages of a queue are for; of a public queue, what the directory says.
+
+        ([MS-MQQB] 3.1.7.4; RT-19)
+        """
+        found = peer_key_of(queue.name)
+        if isinstance(found, PublicQueue):
+            return self._core.directory.owners.get(found.id)
         return found
 
     def is_routed(self, goal: UUID) -> bool:
@@ -71,7 +81,7 @@ class Hops:
 
     def hops(self, queue: ManagedQueue) -> tuple[UUID, ...]:
         """Where messages of a queue may go, the best first; nothing if they are not routed."""
-        goal = peer_key_of(queue.name)
+        goal = self._goal(queue)
         if not isinstance(goal, UUID) or not self.is_routed(goal):
             return ()
         is_sideways = queue.properties.purpose is Purpose.FORWARD_NEARER

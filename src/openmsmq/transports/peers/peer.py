@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from math import ceil
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from openmsmq.engine.outgoing.state import Attempt
@@ -17,7 +17,13 @@ from openmsmq.engine.outgoing.transport import RouteStatus
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
-from openmsmq.names.format import ConnectorName, MachineName, PrivateName, parse_format_name
+from openmsmq.names.format import (
+    ConnectorName,
+    MachineName,
+    PrivateName,
+    PublicName,
+    parse_format_name,
+)
 from openmsmq.names.parts import host_key
 from openmsmq.transports.limits import RETRY_MAX
 from openmsmq.transports.peers.addresses import next_hops
@@ -151,17 +157,25 @@ def has_messages(queue: ManagedQueue) -> bool:
     return bool(queue.messages or queue.express)
 
 
-def peer_key(name: FormatName) -> PeerKey | None:
+class PublicQueue(NamedTuple):
+    """A queue whose manager only the directory knows."""
+
+    id: UUID
+
+
+def peer_key(name: FormatName) -> PeerKey | PublicQueue | None:
     """Which peer messages for a name go to; None if none from here ([MS-MQQB] 3.1.7.4)."""
     match name:
         case DirectName() if name.protocol in (Protocol.OS, Protocol.TCP):
             return host_key(name.address)
         case PrivateName() | MachineName() | ConnectorName():
             return name.guid
+        case PublicName():
+            return PublicQueue(name.guid)
     return None
 
 
 @lru_cache(maxsize=4096)
-def peer_key_of(name: str) -> PeerKey | None:
+def peer_key_of(name: str) -> PeerKey | PublicQueue | None:
     """The same for the name of an outgoing queue, which is asked for with every commit of it."""
     return peer_key(parse_format_name(name))

@@ -8,7 +8,7 @@ from tests.directories import BASE
 from tests.ldap_server import PASSWORD, USER, LdapServer, result
 
 from openmsmq.directory.ldap.client import LdapClient, tls_context
-from openmsmq.directory.ldap.connection import Controller
+from openmsmq.directory.ldap.controller import Controller
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.ldap.messages import LdapOperation
 from openmsmq.directory.ldap.tree import (

@@ -10,7 +10,8 @@ from tests.ldap_server import PASSWORD, USER, LdapServer, result
 from openmsmq.directory import limits
 from openmsmq.directory.ldap import ber, connection
 from openmsmq.directory.ldap.client import tls_context
-from openmsmq.directory.ldap.connection import Controller, LdapConnection
+from openmsmq.directory.ldap.connection import LdapConnection
+from openmsmq.directory.ldap.controller import Controller
 from openmsmq.directory.ldap.filters import equal
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.ldap.messages import LdapOperation
@@ -22,7 +23,6 @@ from openmsmq.directory.ldap.tree import (
     SearchScope,
 )
 from openmsmq.directory.memory import MemoryTree
-from openmsmq.errors import InvalidParameter
 
 LOGIN = LdapLogin("ntlm", f"OMQ\\{USER}", PASSWORD)
 
@@ -224,16 +224,6 @@ def test_a_message_that_is_too_long_ends_the_connection(monkeypatch: pytest.Monk
             await made.search(BASE, SearchScope.BASE)
 
     connected(test)
-
-
-def test_addresses_of_controllers() -> None:
-    """MQDS-004: port 389 unless another is given."""
-    assert Controller.parse("ldap://dc1") == ("dc1", 389, False)
-    assert Controller.parse("ldaps://dc1/") == ("dc1", 636, True)
-    assert str(Controller.parse("ldap://dc1:3389")) == "ldap://dc1:3389"
-    for wrong in ("dc1", "http://dc1", "ldap://", "ldap://dc1/base", "ldap://dc1:x"):
-        with pytest.raises(InvalidParameter):
-            Controller.parse(wrong)
 
 
 def test_limits_are_what_the_specification_says() -> None:

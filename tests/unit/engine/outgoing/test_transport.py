@@ -34,7 +34,7 @@ MULTICAST = "MULTICAST=234.1.1.1:8001"
         (HTTP, AddressKind.HTTP),
         ("DIRECT=HTTPS://server/msmq/q", AddressKind.HTTP),
         (MULTICAST, AddressKind.MULTICAST),
-        (f"PUBLIC={MANAGER}", None),
+        (f"PUBLIC={MANAGER}", AddressKind.BINARY),
     ],
 )
 def test_the_name_says_which_kind_of_transport_it_needs(

@@ -13,7 +13,7 @@ from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.format import parse_format_name
 from openmsmq.transports.limits import RETRY_MAX
-from openmsmq.transports.peers.peer import RETRY_MAX_STRANGERS, Peer, peer_key
+from openmsmq.transports.peers.peer import RETRY_MAX_STRANGERS, Peer, PublicQueue, peer_key
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 MANAGER = UUID("11111111-2222-4333-8444-555566667777")
@@ -34,13 +34,13 @@ def queue() -> ManagedQueue:
         (f"PRIVATE={MANAGER}\\0000000c", MANAGER),
         (f"MACHINE={MANAGER};JOURNAL", MANAGER),
         (f"CONNECTOR={MANAGER}", MANAGER),
-        (f"PUBLIC={MANAGER}", None),
+        (f"PUBLIC={MANAGER}", PublicQueue(MANAGER)),
         ("DIRECT=HTTP://server/msmq/q", None),
         ("MULTICAST=234.1.1.1:8001", None),
     ],
 )
-def test_the_name_says_which_peer_messages_go_to(name: str, key: str | UUID | None) -> None:
-    """MQQB-172: there is no directory that knows public queues, and HTTP is no session."""
+def test_the_name_says_which_peer_messages_go_to(name: str, key: object) -> None:
+    """MQQB-172: the directory knows who has a public queue, and HTTP is no session."""
     assert peer_key(parse_format_name(name)) == key
 
 

@@ -1,0 +1,1 @@
+"""`openmsmq directory`: managers, public queues, sites and users of an Active Directory."""

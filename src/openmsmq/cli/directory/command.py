@@ -1,0 +1,450 @@
+"""`openmsmq directory`: the objects of an Active Directory that are about message queuing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict, dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from uuid import UUID, uuid4
+
+import click
+
+from openmsmq.cli.options import Refusal, WrongUsage
+from openmsmq.cli.output import print_json, print_table
+from openmsmq.directory.conditions import Condition, SortKey
+from openmsmq.directory.join import join_manager
+from openmsmq.directory.ldap.client import LdapClient, tls_context
+from openmsmq.directory.ldap.controller import LOGIN_KINDS, Controller
+from openmsmq.directory.ldap.login import LdapLogin
+from openmsmq.directory.objects import (
+    EnterpriseObject,
+    LinkObject,
+    ManagerObject,
+    QueueObject,
+    SiteObject,
+    UserObject,
+)
+from openmsmq.directory.outcome import DirectoryFailed, as_error
+from openmsmq.directory.rights import queue_descriptor
+from openmsmq.directory.writer import DirectoryWriter
+
+T = TypeVar("T")
+PASSWORD_VARIABLE: Final = "OPENMSMQ_DIRECTORY_PASSWORD"  # noqa: S105
+_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryPlace:
+    """Which directory, and who asks it."""
+
+    client: Callable[[], LdapClient]
+
+    def run(self, work: Callable[[DirectoryWriter], Coroutine[Any, Any, T]]) -> T:
+        """Do something with it; what it refuses ends the command."""
+
+        async def go() -> T:
+            client = self.client()
+            try:
+                return await work(DirectoryWriter(client))
+            finally:
+                await client.close()
+
+        try:
+            return asyncio.run(go())
+        except DirectoryFailed as error:
+            raise as_error(error) from error
+
+
+def directory_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what says which directory is meant, and `--json`; the command gets `place`."""
+
+    @wraps(function)
+    def placed(
+        *values: Any,
+        directory: tuple[str, ...],
+        auth: str,
+        user: str,
+        password_file: Path | None,
+        keytab: Path | None,
+        ca: Path | None,
+        **given: Any,
+    ) -> Any:
+        if not directory:
+            raise WrongUsage("which directory? Give --directory ldap://DC, or OPENMSMQ_DIRECTORY")
+        password = ""
+        if auth != "kerberos":
+            password = _password(password_file)
+        login = LdapLogin(auth, user, password, keytab)
+        controllers = [Controller.parse(url) for url in directory]
+        context = tls_context(ca)
+        place = DirectoryPlace(lambda: LdapClient(controllers, login, context))
+        return function(*values, place=place, **given)
+
+    options = (
+        click.option(
+            "--directory",
+            "-D",
+            multiple=True,
+            envvar="OPENMSMQ_DIRECTORY",
+            metavar="URL",
+            help="A domain controller: ldap://HOST or ldaps://HOST; others are tried in turn.",
+        ),
+        click.option(
+            "--auth",
+            type=click.Choice(LOGIN_KINDS),
+            default="kerberos",
+            show_default=True,
+            envvar="OPENMSMQ_DIRECTORY_AUTH",
+            help="How to log on; a password is sent over TLS only.",
+        ),
+        click.option("--user", default="", envvar="OPENMSMQ_DIRECTORY_USER", help="Who logs on."),
+        click.option(
+            "--password-file",
+            type=_file,
+            help=f"A file with the password; else {PASSWORD_VARIABLE}, or a question.",
+        ),
+        click.option("--keytab", type=_file, help="Keys for Kerberos; else the ticket cache."),
+        click.option("--ca", type=_file, help="Certificates that sign the controller's."),
+        click.option("--json", "as_json", is_flag=True, help="JSON, one object a line."),
+    )
+    for option in reversed(options):
+        placed = option(placed)
+    return placed
+
+
+def _password(file: Path | None) -> str:
+    if file is not None:
+        try:
+            return file.read_text().strip("\r\n")
+        except OSError as error:
+            raise WrongUsage(f"{file}: {error.strerror}") from error
+    given = os.environ.get(PASSWORD_VARIABLE)
+    return given if given is not None else str(click.prompt("Password", hide_input=True, err=True))
+
+
+@click.group()
+def directory() -> None:
+    """Look at managers, public queues, sites and users in an Active Directory, and change them.
+
+    Commands ask a domain controller themselves, as the user who logs on; no service is needed.
+
+    \b
+    Examples:
+      openmsmq directory show --directory ldap://dc1.example.com
+      openmsmq directory find --label orders -D ldap://dc1.example.com
+      openmsmq directory join --name shop01 --site HQ --data /var/lib/openmsmq -D ldap://dc1
+    """
+
+
+@directory.command()
+@directory_options
+def show(*, place: DirectoryPlace, as_json: bool) -> None:
+    """Show the enterprise: its sites, links and queue managers.
+
+    \b
+    Examples:
+      openmsmq directory show --directory ldap://dc1.example.com
+      openmsmq directory show -D ldaps://dc1 --auth password --user anna@example.com --json
+    """
+
+    async def read(found: DirectoryWriter) -> tuple[Any, ...]:
+        broken: list[str] = []
+        return (
+            await found.read(EnterpriseObject),
+            await found.find(SiteObject, sort=[SortKey("name")]),
+            await found.find(LinkObject, broken=broken),
+            await found.find(ManagerObject, sort=[SortKey("computer")], broken=broken),
+            broken,
+        )
+
+    enterprise, sites, links, managers, broken = place.run(read)
+    names = {site.id: site.name for site in sites} | {item.id: item.computer for item in managers}
+    if as_json:
+        for kind, items in (("site", sites), ("link", links), ("manager", managers)):
+            for item in items:
+                print_json({"kind": kind, **_document(item)})
+        return
+    click.echo(
+        f"{enterprise.name}: {len(sites)} sites, {len(links)} links, {len(managers)} managers"
+    )
+    print_table(
+        ("SITE", "ID", "NOTES"), [(s.name, s.id, "foreign" if s.foreign else "") for s in sites]
+    )
+    print_table(
+        ("LINK", "COST", "GATES"),
+        [
+            (
+                f"{names.get(link.site1)} - {names.get(link.site2)}",
+                link.cost,
+                ", ".join(str(names.get(gate, gate)) for gate in link.gates),
+            )
+            for link in links
+        ],
+    )
+    print_table(
+        ("MANAGER", "ID", "HOST", "SITES", "NOTES"),
+        [
+            (
+                item.computer,
+                item.id,
+                item.host,
+                ", ".join(str(names.get(site, site)) for site in item.sites),
+                ", ".join(
+                    word
+                    for word, is_so in (("router", item.router), ("foreign", item.foreign))
+                    if is_so
+                ),
+            )
+            for item in managers
+        ],
+    )
+    for reason in broken:
+        click.echo(f"warning: {reason}", err=True)
+
+
+@directory.command()
+@click.option("--label", help="Queues with this label.")
+@click.option("--type", "type_", type=click.UUID, help="Queues of this type.")
+@click.option("--path", help="The queue with this path name, computer\\\\queue.")
+@click.option("--id", "guid", type=click.UUID, help="The queue with this identifier.")
+@click.option("--computer", help="Queues of this computer.")
+@directory_options
+def find(
+    label: str | None,
+    type_: UUID | None,
+    path: str | None,
+    guid: UUID | None,
+    computer: str | None,
+    *,
+    place: DirectoryPlace,
+    as_json: bool,
+) -> None:
+    """Find public queues by label, type, path name, identifier or computer.
+
+    \b
+    Examples:
+      openmsmq directory find -D ldap://dc1.example.com
+      openmsmq directory find --label "orders of the HQ" -D ldap://dc1.example.com
+      openmsmq directory find --path 'hq-app\\orders' -D ldap://dc1.example.com --json
+    """
+
+    async def search(found: DirectoryWriter) -> list[QueueObject]:
+        if guid is not None:
+            return [await found.by_id(QueueObject, guid)]
+        if path is not None:
+            return [await found.queue_by_path(path)]
+        if computer is not None:
+            return await found.queues_of((await found.manager_of(computer)).path)
+        conditions = []
+        if label is not None:
+            conditions.append(Condition("label", "=", label))
+        if type_ is not None:
+            conditions.append(Condition("type", "=", type_))
+        return await found.find(QueueObject, conditions, [SortKey("common_name")])
+
+    queues = place.run(search)
+    if as_json:
+        for queue in queues:
+            print_json({"path_name": queue.path_name, **_document(queue)})
+        return
+    rows = [
+        (queue.path_name, f"PUBLIC={queue.id}", queue.label, "yes" if queue.transactional else "")
+        for queue in queues
+    ]
+    print_table(("QUEUE", "FORMAT NAME", "LABEL", "TRANSACTIONAL"), rows)
+
+
+@directory.command("create-queue")
+@click.argument("path_name")
+@click.option("--label", default="", help="A description, at most 124 characters.")
+@click.option("--type", "type_", type=click.UUID, help="A GUID that says what kind of queue it is.")
+@click.option("--transactional", is_flag=True, help="It takes transactional messages only.")
+@click.option("--journal", is_flag=True, help="Keep a copy of what is received.")
+@directory_options
+def create_queue(
+    path_name: str,
+    label: str,
+    type_: UUID | None,
+    *,
+    transactional: bool,
+    journal: bool,
+    place: DirectoryPlace,
+    as_json: bool,
+) -> None:
+    """Create the public queue PATH_NAME, computer\\queue, of any queue manager.
+
+    Its manager makes the queue when it reads the directory again, or when the first message comes.
+
+    \b
+    Examples:
+      openmsmq directory create-queue 'hq-app\\orders' --transactional -D ldap://dc1.example.com
+    """
+
+    async def create(found: DirectoryWriter) -> UUID:
+        values: dict[str, Any] = {"transactional": transactional, "journal": journal}
+        values |= {"label": label} if label else {}
+        values |= {"type": type_} if type_ is not None else {}
+        manager = await found.manager_of(path_name.partition("\\")[0])
+        descriptor = b"" if manager.sid is None else queue_descriptor(manager.sid).encode()
+        return await found.create_queue(path_name, values, descriptor)
+
+    guid = place.run(create)
+    if as_json:
+        print_json({"path_name": path_name, "id": str(guid)})
+    else:
+        click.echo(f"PUBLIC={guid}")
+
+
+@directory.command("set-queue")
+@click.argument("path_name")
+@click.option("--label", help="A description; an empty text for none.")
+@click.option("--journal/--no-journal", default=None, help="Keep a copy of what is received.")
+@click.option("--quota", type=click.IntRange(0, 0xFFFFFFFF), help="KiB that its messages may take.")
+@directory_options
+def set_queue(
+    path_name: str,
+    label: str | None,
+    journal: bool | None,
+    quota: int | None,
+    *,
+    place: DirectoryPlace,
+    as_json: bool,
+) -> None:
+    """Change the public queue PATH_NAME.
+
+    \b
+    Examples:
+      openmsmq directory set-queue 'hq-app\\orders' --label "new orders" -D ldap://dc1.example.com
+    """
+    given = {"label": label, "journal": journal, "quota": quota}
+    values = {name: value for name, value in given.items() if value is not None}
+    if not values:
+        raise WrongUsage("what is to change? Give --label, --journal or --quota")
+
+    async def change(found: DirectoryWriter) -> None:
+        queue = await found.queue_by_path(path_name)
+        await found.write(QueueObject, queue.path, values)
+
+    place.run(change)
+    if as_json:
+        print_json({"path_name": path_name, **values})
+
+
+@directory.command("delete-queue")
+@click.argument("path_name")
+@directory_options
+def delete_queue(path_name: str, *, place: DirectoryPlace, as_json: bool) -> None:
+    """Delete the object of the public queue PATH_NAME.
+
+    \b
+    Examples:
+      openmsmq directory delete-queue 'hq-app\\orders' -D ldap://dc1.example.com
+    """
+    place.run(lambda found: found.delete_queue(path_name=path_name))
+    if as_json:
+        print_json({"deleted": path_name})
+
+
+@directory.command()
+@click.argument("guid", type=click.UUID)
+@directory_options
+def members(guid: UUID, *, place: DirectoryPlace, as_json: bool) -> None:
+    """Show what the distribution list or alias GUID stands for: what DL=GUID is sent to.
+
+    \b
+    Examples:
+      openmsmq directory members 0d1c5e55-a5c7-4a44-abe0-75e80a437b90 -D ldap://dc1.example.com
+    """
+    for name in place.run(lambda found: found.format_names(guid)):
+        if as_json:
+            print_json({"format_name": name})
+        else:
+            click.echo(name)
+
+
+@directory.command()
+@click.argument("account")
+@click.argument("certificate", type=_file)
+@directory_options
+def certificate(account: str, certificate: Path, *, place: DirectoryPlace, as_json: bool) -> None:
+    """Register CERTIFICATE, an X.509 file in DER, with the user ACCOUNT.
+
+    \b
+    Examples:
+      openmsmq directory certificate anna anna.der -D ldap://dc1.example.com
+    """
+
+    content = certificate.read_bytes()
+
+    async def register(found: DirectoryWriter) -> None:
+        users = await found.find(UserObject, [Condition("account", "=", account)])
+        if not users:
+            raise Refusal(f"no user {account}")
+        await found.register_certificate(users[0].path, content, uuid4())
+
+    place.run(register)
+    if as_json:
+        print_json({"account": account, "certificate": str(certificate)})
+
+
+@directory.command()
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), required=True, help="Its directory."
+)
+@click.option("--name", required=True, help="The computer: its account in the domain.")
+@click.option("--site", "sites", multiple=True, required=True, help="A site that it is in.")
+@click.option("--router", is_flag=True, help="It passes on messages of others.")
+@click.option(
+    "--adopt",
+    is_flag=True,
+    help="Take the identity of the object over, though the manager has another one.",
+)
+@directory_options
+def join(
+    data: Path,
+    name: str,
+    sites: tuple[str, ...],
+    *,
+    router: bool,
+    adopt: bool,
+    place: DirectoryPlace,
+    as_json: bool,
+) -> None:
+    """Register the queue manager of this computer, before it is started for the first time.
+
+    The directory chooses its identity. A manager that has run already has one: --adopt gives it
+    the new one, unless messages are on their way under the old one.
+
+    \b
+    Examples:
+      openmsmq directory join --name shop01 --site HQ --data /var/lib/openmsmq -D ldap://dc1
+    """
+
+    async def register(found: DirectoryWriter) -> tuple[UUID, list[str]]:
+        return await join_manager(found, name, sites, data, router=router, adopt=adopt)
+
+    guid, warnings = place.run(register)
+    if as_json:
+        print_json({"name": name, "id": str(guid), "warnings": warnings})
+        return
+    click.echo(f"{name} is {guid}")
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _document(item: Any) -> dict[str, Any]:
+    """An object as JSON: bytes in hexadecimal, identifiers as text."""
+    made = {}
+    for name, value in asdict(item).items():
+        if isinstance(value, bytes):
+            value = value.hex()
+        elif isinstance(value, tuple):
+            value = [one.hex() if isinstance(one, bytes) else str(one) for one in value]
+        elif not isinstance(value, str | int | float | bool | None):
+            value = str(getattr(item, name))
+        made[name] = value
+    return made

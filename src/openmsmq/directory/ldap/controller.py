@@ -1,0 +1,34 @@
+"""Where a domain controller is, and the ways to log on to it."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from openmsmq.errors import InvalidParameter
+
+PORTS: Final = {"ldap": 389, "ldaps": 636}
+LOGIN_KINDS: Final = ("password", "ntlm", "kerberos")
+
+
+class Controller(NamedTuple):
+    """Where a domain controller is."""
+
+    host: str
+    port: int
+    tls: bool
+
+    @classmethod
+    def parse(cls, url: str) -> Controller:
+        """`ldap://dc1.example.com` or `ldaps://dc1:636`; `InvalidParameter`."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise InvalidParameter(f"{url}: {error}") from None
+        if parts.scheme not in PORTS or not parts.hostname or parts.path.strip("/"):
+            raise InvalidParameter(f"{url}: ldap://HOST or ldaps://HOST is needed")
+        return cls(parts.hostname, port or PORTS[parts.scheme], parts.scheme == "ldaps")
+
+    def __str__(self) -> str:
+        return f"{'ldaps' if self.tls else 'ldap'}://{self.host}:{self.port}"

@@ -1,0 +1,416 @@
+"""The directory of a service: who this manager is in it, and what it says of others.
+
+A controller that does not answer stops nothing: direct names keep flowing, what needs the directory
+fails with 0xC00E0013, and the controller is tried again every minute ([MS-MQDMPR] 3.1.2.5).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from openmsmq.directory.ldap.tree import Tree
+from openmsmq.directory.limits import CACHE_MAX
+from openmsmq.directory.objects import ManagerObject, Privacy, QueueObject
+from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error, not_found
+from openmsmq.directory.rights import queue_descriptor
+from openmsmq.directory.topology import read_topology
+from openmsmq.directory.writer import DirectoryWriter
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.errors import MQError, NoDs, QueueNotFound
+from openmsmq.limits import NO_QUOTA, U32_MAX
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import (
+    DistributionListName,
+    MultipleName,
+    PublicName,
+    parse_format_name,
+)
+from openmsmq.names.parse import parse_name
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.runtime.logs import log_event
+from openmsmq.types.caller import INTERNAL, Caller
+from openmsmq.types.queues import QueueKind
+
+ONLINE_TRY: Final = 60.0
+"Seconds after which a controller that is away is tried again ([MS-MQDMPR] 3.1.2.5)."
+REFRESH: Final = 3600.0
+"Seconds after which everything is read again: sites and gates, own queues (DS-24)."
+KNOWN_FOR: Final = 1200.0
+"Seconds for which an answer about a queue or a list counts."
+UNKNOWN_FOR: Final = 60.0
+"The same for the answer that there is none."
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What the directory said of a name, and until when that counts."""
+
+    until: float
+    error: MQError | None = None
+
+
+class DirectoryService:
+    """Keeps what a manager knows of its directory current."""
+
+    def __init__(
+        self,
+        local: QueueManager,
+        driver: LoopDriver,
+        tree: Tree,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.directory = DirectoryWriter(tree)
+        self.last_error = ""
+        self.own: ManagerObject | None = None
+        "This manager's object, as it was read last."
+        self.broken: list[str] = []
+        "Objects of the topology that cannot be used."
+        self.unpublished: list[str] = []
+        "Public queues here that the directory does not have."
+        self._local = local
+        self._driver = driver
+        self._now = now
+        self._answers: dict[str, _Answer] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._pending: set[asyncio.Task[Any]] = set()
+        local.directory.is_used = True
+
+    @property
+    def is_offline(self) -> bool:
+        """No controller answers, or it does not know this manager (DirectoryOffline)."""
+        return self._local.directory.is_offline
+
+    # Life
+
+    async def start(self) -> str:
+        """Begin to read the directory; a controller that is down does not hinder the start.
+
+        ([MS-MQSO] 5.5.4; A-41)
+        """
+        self._task = asyncio.create_task(self._run())
+        return self.directory.tree.server or "directory"
+
+    async def stop(self, reason: str) -> None:
+        """Log off."""
+        for task in (self._task, *self._pending):
+            if task is not None:
+                task.cancel()
+        await self.directory.tree.close()
+
+    async def _run(self) -> None:
+        while True:
+            await self.refresh()
+            await asyncio.sleep(ONLINE_TRY if self.is_offline else REFRESH)
+
+    async def refresh(self) -> None:
+        """Check Directory Online ([MS-MQDMPR] 3.1.7.1.25): read the own object, then all else."""
+        try:
+            await self._refresh()
+        except DirectoryFailed as error:
+            self._went_offline(str(error))
+        except MQError as error:
+            self._went_offline(f"{error}")
+        else:
+            if self.is_offline:
+                log_event(_log, "directory online", controller=self.directory.tree.server)
+            self._local.directory.is_offline = False
+            self.last_error = ""
+            self._answers = {key: one for key, one in self._answers.items() if one.error is None}
+
+    def _went_offline(self, reason: str) -> None:
+        if not self.is_offline or reason != self.last_error:
+            log_event(_log, "directory offline", level=logging.WARNING, reason=reason)
+        self._local.directory.is_offline = True
+        self.last_error = reason
+
+    async def _refresh(self) -> None:
+        local = self._local
+        own = await self.directory.manager_of(local.name)
+        if own.id != local.identity:
+            raise DirectoryFailed(
+                DirectoryOutcome.GENERIC_ERROR,
+                f"{own.path} has the identity {own.id}, this manager {local.identity}: join the"
+                " directory with it (openmsmq directory join), or have the object deleted",
+            )
+        self.own = own
+        await self._read_own_queues(own)
+        broken: list[str] = []
+        topology = await read_topology(self.directory, broken)
+        self.broken = broken
+        self._driver.call(lambda: local.route_by(topology))
+        for queue in self._outgoing():
+            with contextlib.suppress(MQError):
+                await self._look_up(queue)
+        self._driver.call(local.dispatcher.offer_all)
+
+    def _outgoing(self) -> list[FormatName]:
+        """Public queues and lists that messages wait for."""
+        found = []
+        for queue in self._local.queues.by_number.values():
+            if queue.kind is QueueKind.OUTGOING and queue.name.startswith("PUBLIC="):
+                found.append(parse_format_name(queue.name))
+        return found
+
+    # Own queues
+
+    async def _read_own_queues(self, own: ManagerObject) -> None:
+        """Every own object has a queue; queues without one are kept and reported.
+
+        ([MS-MQDMPR] 3.1.3, 3.1.7.1.25; DS-24)
+        """
+        objects = {item.id: item for item in await self.directory.queues_of(own.path)}
+        for item in objects.values():
+            await self.take_over(item)
+        public = [queue for queue in self._local.queues if queue.kind is QueueKind.PUBLIC]
+        gone = [queue.name for queue in public if queue.properties.id not in objects]
+        for name in set(gone) - set(self.unpublished):
+            log_event(_log, "queue not in the directory", level=logging.WARNING, queue=name)
+        self.unpublished = gone
+
+    async def take_over(self, item: QueueObject) -> None:
+        """Make the queue of an object, or give it the object's properties ([MS-MQCN] 3.2.5.2).
+
+        The directory is not written.
+        """
+        local = self._local
+        queue = self._with_id(item.id)
+        values = local_values(item)
+        if queue is None:
+            name = f"{local.name}\\{item.name}"
+            await self._driver.wait(
+                lambda: local.create_queue(
+                    name, INTERNAL, identifier=item.id, transactional=item.transactional, **values
+                )
+            )
+            return
+        changes = {
+            name: value
+            for name, value in values.items()
+            if getattr(queue.properties, name) != value
+        }
+        if changes:
+            await self._driver.wait(lambda: local.change_queue(queue, INTERNAL, **changes))
+
+    def _with_id(self, guid: UUID) -> ManagedQueue | None:
+        for queue in self._local.queues:
+            if queue.kind is QueueKind.PUBLIC and queue.properties.id == guid:
+                return queue
+        return None
+
+    # Names
+
+    def needs_lookup(self, name: str) -> bool:
+        """Whether the directory has to be asked before a queue of this name is opened."""
+        return any(not self._is_known(one) for one in self._names(name))
+
+    def _names(self, name: str) -> list[FormatName]:
+        try:
+            parsed = parse_name(name)
+        except MQError:
+            return []
+        each = parsed.elements if isinstance(parsed, MultipleName) else (parsed,)
+        kinds = (PublicName, DistributionListName)
+        resolver = self._local.resolver
+        return [one for one in each if isinstance(one, kinds) and resolver.local(one) is None]
+
+    def _is_known(self, name: FormatName) -> bool:
+        found = self._answers.get(name.key)
+        return found is not None and self._now() < found.until
+
+    def look_up(self, name: str) -> Future[None]:
+        """Ask for all that a name needs; the answer comes later, or its error."""
+        pending: Future[None] = Future()
+
+        async def ask() -> None:
+            try:
+                for one in self._names(name):
+                    if not self._is_known(one):
+                        await self._look_up(one)
+            except MQError as error:
+                failure = error
+                self._driver.call(lambda: pending.fail(failure))
+            else:
+                self._driver.call(lambda: pending.succeed(None))
+
+        self._spawn(ask())
+        return pending
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def _look_up(self, name: FormatName) -> None:
+        """Ask the directory for the owner of a queue or the members of a list.
+
+        ([MS-MQDMPR] 3.1.7.1.20) While it is offline what is known stays, and no network is
+        touched.
+        """
+        view = self._local.directory
+        known = self._answers.get(name.key)
+        if self.is_offline:
+            if known is None or known.error is not None:
+                raise NoDs(f"{name}: no domain controller answers; {self.last_error}")
+            return
+        try:
+            if isinstance(name, PublicName):
+                queue = await self.directory.by_id(QueueObject, name.guid)
+                if queue.manager == UUID(int=0):
+                    raise not_found(f"{name}: its manager is gone")
+                view.owners[name.guid] = queue.manager
+            elif isinstance(name, DistributionListName):
+                members = await self.directory.format_names(name.guid)
+                elements = tuple(map(parse_format_name, members))
+                view.lists[name.guid] = elements
+                for element in elements:
+                    if isinstance(element, PublicName) and not self._is_known(element):
+                        await self._look_up(element)
+        except DirectoryFailed as error:
+            self._failed(name, error)
+        self._remember(name, _Answer(self._now() + KNOWN_FOR))
+
+    def _failed(self, name: FormatName, error: DirectoryFailed) -> None:
+        """What a failed lookup means; a lost connection is noticed ([MS-MQDMPR] 3.1.7.1.20)."""
+        if error.outcome is DirectoryOutcome.NOT_CONNECTED:
+            self._went_offline(str(error))
+            self._wake()
+        else:
+            self._local.directory.owners.pop(getattr(name, "guid", UUID(int=0)), None)
+            self._remember(name, _Answer(self._now() + UNKNOWN_FOR, as_error(error)))
+        raise as_error(error)
+
+    def _wake(self) -> None:
+        """Try the controller in a minute, not at the next refresh."""
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+            self._task = asyncio.create_task(self._retry())
+
+    async def _retry(self) -> None:
+        await asyncio.sleep(ONLINE_TRY)
+        await self._run()
+
+    def _remember(self, name: FormatName, answer: _Answer) -> None:
+        self._answers.pop(name.key, None)
+        self._answers[name.key] = answer
+        if len(self._answers) > CACHE_MAX:
+            oldest = next(iter(self._answers))
+            del self._answers[oldest]
+
+    # Public queues of this manager
+
+    def create_queue(
+        self, name: str, caller: Caller, properties: Mapping[str, Any]
+    ) -> Future[ManagedQueue]:
+        """Create a public queue here: first in the directory, which gives it its identifier.
+
+        ([MS-MQDMPR] 3.1.7.1.3) A failure there leaves nothing here.
+        """
+        return self._later(self._create_queue(name, caller, dict(properties)))
+
+    async def _create_queue(
+        self, name: str, caller: Caller, properties: dict[str, Any]
+    ) -> ManagedQueue:
+        local = self._local
+        own = self._registered()
+        path = self._driver.call(lambda: local.check_creation(name, caller))
+        values = directory_values(properties)
+        assert own.sid is not None
+        descriptor = queue_descriptor(own.sid).encode()
+        guid = await self._ask(
+            self.directory.create_queue(f"{own.computer}\\{path}", values, descriptor)
+        )
+        made: ManagedQueue = await self._driver.wait(
+            lambda: local.create_queue(name, caller, identifier=guid, **properties)
+        )
+        return made
+
+    def delete_queue(self, name: str, caller: Caller) -> Future[None]:
+        """Delete a public queue of this manager: first in the directory ([MS-MQDMPR] 3.1.7.1.4).
+
+        A failure there leaves the queue (A-29); an object that is gone already is no failure.
+        """
+        return self._later(self._delete_queue(name, caller))
+
+    async def _delete_queue(self, name: str, caller: Caller) -> None:
+        local = self._local
+        self._registered()
+        queue = self._driver.call(lambda: local.check_deletion(name, caller))
+        with contextlib.suppress(QueueNotFound):
+            await self._ask(self.directory.delete_queue(guid=queue.properties.id))
+        await self._driver.wait(lambda: local.delete_queue(name, caller))
+
+    def _registered(self) -> ManagerObject:
+        """The own object; without a controller nothing public changes."""
+        if self.own is None or self.is_offline:
+            raise NoDs(f"no domain controller answers: {self.last_error or 'not asked yet'}")
+        return self.own
+
+    async def _ask(self, operation: Any) -> Any:
+        """Do something in the directory ([MS-MQDMPR] 3.1.7.1.18, 3.1.7.1.19, 3.1.7.1.24)."""
+        try:
+            return await operation
+        except DirectoryFailed as error:
+            if error.outcome is DirectoryOutcome.NOT_CONNECTED:
+                self._went_offline(str(error))
+                self._wake()
+            raise as_error(error) from error
+
+    def _later(self, work: Any) -> Future[Any]:
+        """The answer of something that takes its time."""
+        pending: Future[Any] = Future()
+
+        async def run() -> None:
+            try:
+                found = await work
+            except MQError as error:
+                failure = error
+                self._driver.call(lambda: pending.fail(failure))
+            else:
+                self._driver.call(lambda: pending.succeed(found))
+
+        self._spawn(run())
+        return pending
+
+    def is_public(self, name: str) -> bool:
+        """Whether a name is one of a public queue of this manager."""
+        try:
+            local = self._driver.call(lambda: self._local.resolver.local(parse_name(name)))
+        except MQError:
+            return False
+        return local is not None and "\\" not in local and ";" not in local
+
+
+def local_values(item: QueueObject) -> dict[str, Any]:
+    """The properties of a local queue that its object has ([MS-MQDSSM] 3.1.6.11.2)."""
+    return {
+        "label": item.label,
+        "type": item.type,
+        "journal": item.journal,
+        "quota": NO_QUOTA if item.quota == U32_MAX else item.quota,
+        "journal_quota": NO_QUOTA if item.journal_quota == U32_MAX else item.journal_quota,
+        "authenticate": item.authenticate,
+        "base_priority": item.base_priority,
+    }
+
+
+def directory_values(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """What the directory gets of the properties of a new queue ([MS-MQDSSM] 3.1.6.1.2.2)."""
+    same = ("label", "type", "journal", "authenticate", "base_priority", "transactional")
+    made = {name: properties[name] for name in same if name in properties}
+    for name in ("quota", "journal_quota"):
+        if properties.get(name, NO_QUOTA) != NO_QUOTA:
+            made[name] = properties[name]
+    if "privacy" in properties:
+        made["privacy"] = Privacy(int(properties["privacy"]))
+    return made

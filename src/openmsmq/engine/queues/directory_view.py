@@ -1,0 +1,55 @@
+"""What a manager knows of the directory of its enterprise; in a workgroup there is none.
+
+The service that asks the directory puts its answers here: rules do not wait for a network.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from openmsmq.errors import NoDs, QueueNotFound, UnsupportedFormatNameOperation
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import DistributionListName, PublicName
+
+
+class DirectoryView:
+    """Owners of public queues and members of lists, as far as they are known."""
+
+    def __init__(self) -> None:
+        self.is_used = False
+        "The manager is one of an enterprise (DirectoryIntegrated, [MS-MQDMPR] 3.1.1.1)."
+        self.is_offline = True
+        "No domain controller answers (DirectoryOffline, [MS-MQDMPR] 3.1.1.1)."
+        self.takes_notifications = False
+        "Messages to the notification queue are accepted ([MS-MQCN] 3.2.3)."
+        self.owners: dict[UUID, UUID] = {}
+        "The managers of public queues elsewhere."
+        self.lists: dict[UUID, tuple[FormatName, ...]] = {}
+
+    def owner(self, name: PublicName) -> UUID:
+        """The manager of a public queue elsewhere ([MS-MQDMPR] 3.1.7.1.20).
+
+        Without a controller it is not known whether there is one: 0xC00E0013, so that a sender
+        tries again (DS-23).
+        """
+        found = self.owners.get(name.guid)
+        if found is not None:
+            return found
+        self._check(name)
+        raise QueueNotFound(f"{name}: no public queue of the directory")
+
+    def members(self, name: DistributionListName) -> tuple[FormatName, ...]:
+        """The members of a distribution list ([MS-MQDMPR] 3.1.7.3.8)."""
+        found = self.lists.get(name.guid)
+        if found is not None:
+            return found
+        self._check(name)
+        raise QueueNotFound(f"{name}: no distribution list of the directory")
+
+    def _check(self, name: FormatName) -> None:
+        if not self.is_used:
+            raise UnsupportedFormatNameOperation(
+                f"{name}: there is no directory to ask; a service with --directory has one"
+            )
+        if self.is_offline:
+            raise NoDs(f"{name}: no domain controller answers")

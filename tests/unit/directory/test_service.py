@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.directories import BASE, TYPE, guid_of
+from tests.unit.directory.office import PATH, Office, in_office, until
+
+from openmsmq.directory import service as service_module
+from openmsmq.directory.ldap.tree import Change
+from openmsmq.directory.objects import QueueObject
+from openmsmq.directory.service import directory_values, local_values
+from openmsmq.engine.commit.future import Future
+from openmsmq.errors import (
+    MQError,
+    NoDs,
+    QueueExists,
+    QueueNotFound,
+    UnsupportedFormatNameOperation,
+)
+from openmsmq.names.format import parse_format_name
+from openmsmq.types.access import Access, Mode
+from openmsmq.types.caller import INTERNAL
+from openmsmq.types.message import Message
+
+SEND = Mode(Access.SEND)
+ORDERS = f"CN=orders,CN=msmq,CN=HQ-APP,OU=Servers,{BASE}"
+UNKNOWN = f"PUBLIC={UUID(int=5)}"
+
+
+async def answer(office: Office, make: Any) -> Any:
+    """The answer of something that takes its time."""
+    pending: Future[Any] = office.driver.call(make)
+    await until(lambda: pending.done)
+    return pending.result()
+
+
+def test_a_manager_that_the_directory_knows_is_online() -> None:
+    """MQDS-181, MQDS-182, MQDS-200: found by its name, and with its own identity."""
+
+    async def test(office: Office) -> None:
+        assert office.service.is_offline
+        await office.service.refresh()
+        assert not office.service.is_offline
+        assert office.service.own is not None
+        assert office.service.own.path == PATH
+        topology = office.local.routes.topology
+        assert {item.name for item in topology.managers.values()} >= {"HQ-GATE", "NEW"}
+        assert office.local.routes.manager is not None
+
+    in_office(test)
+
+
+def test_another_identity_is_offline() -> None:
+    """MQDS-183"""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        assert office.service.is_offline
+        assert "openmsmq directory join" in office.service.last_error
+
+    in_office(test, UUID(int=99))
+
+
+def test_a_controller_that_is_down_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MQDS-199, MQDS-200, MQDS-202: the start succeeds, and the directory is found later."""
+    monkeypatch.setattr(service_module, "ONLINE_TRY", 0.01)
+
+    async def test(office: Office) -> None:
+        office.tree.is_down = True
+        await office.service.start()
+        await until(lambda: office.tree.operations >= 3)
+        assert office.service.is_offline
+        office.tree.is_down = False
+        await until(lambda: not office.service.is_offline)
+
+    in_office(test)
+    assert service_module.ONLINE_TRY == 0.01
+
+
+def test_it_is_tried_every_minute() -> None:
+    """MQDS-199"""
+    assert service_module.ONLINE_TRY == 60
+
+
+def test_own_objects_have_queues() -> None:
+    """MQDS-116, MQDS-118, MQDS-222, MQDS-223: made and changed as the directory says."""
+
+    async def test(office: Office) -> None:
+        values = {"label": "new", "transactional": True, "quota": 100, "type": TYPE}
+        guid = await office.writer.create_queue("NEW\\invoices", values)
+        await office.service.refresh()
+        (queue,) = [queue for queue in office.local.queues if queue.name == "invoices"]
+        found = queue.properties
+        assert (found.id, found.label, found.transactional) == (guid, "new", True)
+        assert (found.quota, found.type) == (100, TYPE)
+        asked = office.tree.operations
+        await office.writer.write(QueueObject, f"CN=invoices,{PATH}", {"label": "old"})
+        await office.service.refresh()
+        assert queue.properties.label == "old"
+        assert office.tree.operations > asked
+
+    in_office(test)
+
+
+def test_a_queue_without_an_object_is_kept_and_reported() -> None:
+    """MQDS-118, MQDS-201: its messages stay."""
+
+    async def test(office: Office) -> None:
+        await office.writer.create_queue("NEW\\invoices", {})
+        await office.service.refresh()
+        handle = office.driver.call(lambda: office.local.open_queue(".\\invoices", SEND))
+        await office.driver.wait(lambda: handle.send([Message(b"x")]))
+        await office.tree.delete(f"CN=invoices,{PATH}")
+        await office.service.refresh()
+        assert not office.service.is_offline
+        assert office.service.unpublished == ["invoices"]
+        assert office.local.find_queue(".\\invoices").messages == 1
+
+    in_office(test)
+
+
+def test_a_public_queue_elsewhere_is_looked_up_once() -> None:
+    """MQDS-197, MQDS-198"""
+
+    async def test(office: Office) -> None:
+        orders = await guid_of(office.tree, ORDERS)
+        owner = await guid_of(office.tree, f"CN=msmq,CN=HQ-APP,OU=Servers,{BASE}")
+        name = f"PUBLIC={orders}"
+        await office.service.refresh()
+        assert office.service.needs_lookup(name)
+        await answer(office, lambda: office.service.look_up(name))
+        assert office.local.directory.owners == {orders: owner}
+        assert not office.service.needs_lookup(name)
+        handle = office.driver.call(lambda: office.local.open_queue(name, SEND))
+        assert handle.queue.name == str(parse_format_name(name))
+        office.now += service_module.KNOWN_FOR
+        assert office.service.needs_lookup(name)
+        office.tree.is_down = True
+        with pytest.raises(NoDs):
+            await answer(office, lambda: office.service.look_up(UNKNOWN))
+        assert office.service.is_offline
+        asked = office.tree.operations
+        await answer(office, lambda: office.service.look_up(name))  # what is known stays
+        with pytest.raises(NoDs):
+            await answer(office, lambda: office.service.look_up(UNKNOWN))
+        assert office.tree.operations == asked
+        with pytest.raises(NoDs):
+            office.driver.call(lambda: office.local.open_queue(UNKNOWN, SEND))
+
+    in_office(test)
+
+
+def test_that_there_is_no_queue_is_remembered_for_a_minute() -> None:
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        with pytest.raises(QueueNotFound):
+            await answer(office, lambda: office.service.look_up(UNKNOWN))
+        assert not office.service.needs_lookup(UNKNOWN)
+        with pytest.raises(QueueNotFound):
+            office.driver.call(lambda: office.local.open_queue(UNKNOWN, SEND))
+        office.now += service_module.UNKNOWN_FOR
+        assert office.service.needs_lookup(UNKNOWN)
+
+    in_office(test)
+
+
+def test_lists_are_sent_to() -> None:
+    """MQDS-148"""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        everything = await guid_of(office.tree, f"CN=mq-all,OU=MQ,{BASE}")
+        name = f"DL={everything}"
+        await answer(office, lambda: office.service.look_up(name))
+        handle = office.driver.call(lambda: office.local.open_queue(name, SEND))
+        assert len(handle.queue.members) == 3
+        missing = f"DL={UUID(int=6)}"
+        with pytest.raises(QueueNotFound):
+            await answer(office, lambda: office.service.look_up(missing))
+        with pytest.raises(QueueNotFound):
+            office.driver.call(lambda: office.local.open_queue(missing, SEND))
+
+    in_office(test)
+
+
+def test_names_that_need_no_directory() -> None:
+    async def test(office: Office) -> None:
+        for name in ("DIRECT=OS:a\\q", ".\\private$\\x", "not a name\\\\"):
+            assert not office.service.needs_lookup(name)
+        assert office.service.is_public(".\\orders")
+        assert not office.service.is_public(".\\private$\\orders")
+        assert not office.service.is_public("other\\orders")
+        assert not office.service.is_public("???")
+
+    in_office(test)
+
+
+def test_a_public_queue_is_made_in_the_directory_first() -> None:
+    """MQDS-114, MQDS-115, MQDS-195"""
+
+    async def test(office: Office) -> None:
+        with pytest.raises(NoDs):
+            await answer(office, lambda: office.service.create_queue(".\\orders", INTERNAL, {}))
+        await office.service.refresh()
+        properties = {"label": "mine", "journal": True, "quota": 50}
+        create = office.service.create_queue
+        made = await answer(office, lambda: create(".\\orders", INTERNAL, properties))
+        found = await office.writer.queue_by_path("NEW\\orders")
+        assert made.properties.id == found.id
+        assert (found.label, found.journal, found.quota) == ("mine", True, 50)
+        with pytest.raises(QueueExists):
+            await answer(office, lambda: create(".\\orders", INTERNAL, {}))
+        office.tree.is_down = True
+        with pytest.raises(NoDs):
+            await answer(office, lambda: create(".\\more", INTERNAL, {}))
+        assert office.names() == ["orders"]
+        assert office.service.is_offline
+
+    in_office(test)
+
+
+def test_a_public_queue_is_deleted_in_the_directory_first() -> None:
+    """MQDS-117"""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        create, delete = office.service.create_queue, office.service.delete_queue
+        await answer(office, lambda: create(".\\orders", INTERNAL, {}))
+        await answer(office, lambda: create(".\\gone", INTERNAL, {}))
+        await office.tree.delete(f"CN=gone,{PATH}")
+        await answer(office, lambda: delete(".\\gone", INTERNAL))  # no failure
+        office.tree.is_down = True
+        with pytest.raises(NoDs):
+            await answer(office, lambda: delete(".\\orders", INTERNAL))
+        assert office.names() == ["orders"]
+        office.tree.is_down = False
+        await office.service.refresh()
+        await answer(office, lambda: delete(".\\orders", INTERNAL))
+        assert office.names() == []
+        with pytest.raises(QueueNotFound):
+            await answer(office, lambda: delete(".\\orders", INTERNAL))
+
+    in_office(test)
+
+
+def test_broken_objects_of_the_topology_are_reported() -> None:
+    async def test(office: Office) -> None:
+        broken = f"CN=msmq,CN=PL-GATE,CN=Computers,{BASE}"
+        office.tree.find(broken).attributes["msmqquota"] = (b"many",)
+        await office.service.refresh()
+        assert ["mSMQQuota" in reason for reason in office.service.broken] == [True]
+        assert not office.service.is_offline
+        await office.tree.modify(broken, [Change("mSMQQuota")])
+        await office.service.refresh()
+        assert office.service.broken == []
+
+    in_office(test)
+
+
+def test_a_workgroup_has_no_directory() -> None:
+    """The rules refuse what only a directory knows."""
+
+    async def test(office: Office) -> None:
+        office.local.directory.is_used = False
+        with pytest.raises(UnsupportedFormatNameOperation):
+            office.driver.call(lambda: office.local.open_queue(UNKNOWN, SEND))
+
+    in_office(test)
+
+
+def test_values_of_queues_there_and_here() -> None:
+    """MQDS-223"""
+    found = local_values(QueueObject(label="l", journal=True))
+    assert found["label"] == "l"
+    assert found["journal"]
+    assert found["quota"] == 0xFFFFFFFF
+    given = directory_values({"label": "l", "quota": 5, "privacy": 2, "abort_limit": 3})
+    assert given == {"label": "l", "quota": 5, "privacy": 2}
+    assert issubclass(NoDs, MQError)
