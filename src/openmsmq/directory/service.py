@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
 from openmsmq.directory.ldap.tree import Tree
 from openmsmq.directory.limits import CACHE_MAX
 from openmsmq.directory.objects import ManagerObject, Privacy, QueueObject
@@ -85,6 +86,8 @@ class DirectoryService:
         self._task: asyncio.Task[None] | None = None
         self._pending: set[asyncio.Task[Any]] = set()
         local.directory.is_used = True
+        self.inbox = NotificationInbox(local, driver, self, now)
+        self._watching: asyncio.Task[None] | None = None
 
     @property
     def is_offline(self) -> bool:
@@ -99,14 +102,24 @@ class DirectoryService:
         ([MS-MQSO] 5.5.4; A-41)
         """
         self._task = asyncio.create_task(self._run())
+        self._watching = asyncio.create_task(self._watch())
         return self.directory.tree.server or "directory"
 
     async def stop(self, reason: str) -> None:
         """Log off."""
-        for task in (self._task, *self._pending):
+        for task in (self._task, self._watching, *self._pending):
             if task is not None:
                 task.cancel()
         await self.directory.tree.close()
+
+    async def _watch(self) -> None:
+        """Look at notifications of others every minute ([MS-MQCN] 3.2.3)."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            try:
+                await self.inbox.look()
+            except MQError as error:
+                log_event(_log, "notifications", level=logging.WARNING, error=error)
 
     async def _run(self) -> None:
         while True:
@@ -184,7 +197,7 @@ class DirectoryService:
         The directory is not written.
         """
         local = self._local
-        queue = self._with_id(item.id)
+        queue = self.with_id(item.id)
         values = local_values(item)
         if queue is None:
             name = f"{local.name}\\{item.name}"
@@ -202,7 +215,8 @@ class DirectoryService:
         if changes:
             await self._driver.wait(lambda: local.change_queue(queue, INTERNAL, **changes))
 
-    def _with_id(self, guid: UUID) -> ManagedQueue | None:
+    def with_id(self, guid: UUID) -> ManagedQueue | None:
+        """The public queue with an identifier."""
         for queue in self._local.queues:
             if queue.kind is QueueKind.PUBLIC and queue.properties.id == guid:
                 return queue

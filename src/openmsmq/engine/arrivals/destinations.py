@@ -10,8 +10,10 @@ from uuid import UUID
 from openmsmq import limits
 from openmsmq.engine.arrivals.arrival import Rejected
 from openmsmq.engine.arrivals.incoming import Head, IncomingSequence
+from openmsmq.engine.arrivals.limits import NOTIFICATIONS_KEPT_MAX
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.system import NOTIFICATION
 from openmsmq.errors import MQError
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
@@ -128,6 +130,8 @@ class Destinations:
             name = view.destination
             if isinstance(name, DirectName) and (words := queues.resolver.misdirected(name)):
                 return Rejected(MessageClass.NACK_BAD_DST_Q, words)
+            if self._is_notification(name):
+                return self._notification(flags)
             queue = None if name is None else self.local(name)
         except MQError:
             queue = None
@@ -138,6 +142,28 @@ class Destinations:
             return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_Q)
         if queue.properties.transactional and not transactional:
             return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_MSG)
+        return queue
+
+    def _is_notification(self, name: FormatName | None) -> bool:
+        """Whether a message is for the queue of change notifications ([MS-MQCN] 1.9, 3.2.3).
+
+        There is one in an enterprise only; programs do not get to see it ([MS-MQCN] 3.2.1.2.1).
+        """
+        core = self._core
+        return (
+            core.directory.takes_notifications
+            and isinstance(name, PrivateName)
+            and (name.guid, name.number) == (core.identity, NOTIFICATION)
+        )
+
+    def _notification(self, flags: int) -> ManagedQueue | Rejected:
+        """Their queue, as long as it has room: anyone can send them ([MS-MQCN] 3.2.3)."""
+        queue = self._core.queues.get(NOTIFICATION)
+        assert queue is not None, "every manager has one"
+        if flags & UserFlags.TH:
+            return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_Q)
+        if queue.messages + len(queue.express) >= NOTIFICATIONS_KEPT_MAX:
+            return Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
         return queue
 
     def local(self, name: FormatName) -> ManagedQueue | None:

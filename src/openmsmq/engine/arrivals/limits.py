@@ -83,3 +83,7 @@ PEERS_MAX: Final = 10_000
 "Peers that are remembered. At the limit: the one learned longest ago is forgotten."
 NAMES_MAX: Final = 16
 "Names of a peer that are remembered. At the limit: the oldest is forgotten."
+NOTIFICATIONS_KEPT_MAX: Final = 1000
+"""Messages that wait in the queue of change notifications, to which anyone can send. At the limit:
+a message is rejected for its quota.
+"""

@@ -10,7 +10,9 @@ from openmsmq.engine.arrivals.arrival import Rejected
 from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations, Targets
 from openmsmq.engine.arrivals.incoming import head_of
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.errors import QueueNotFound
 from openmsmq.limits import HOP_COUNT_MAX
+from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import MessageClass
 
 
@@ -78,3 +80,25 @@ def test_a_message_for_no_manager_or_for_this_one_is_here(desk: Desk) -> None:
     assert desk.destinations.is_here(head_of(parcel()))
     assert desk.destinations.is_here(head_of(parcel(manager=ME)))
     assert not desk.destinations.is_here(head_of(parcel(manager=PARTNER)))
+
+
+def test_notifications_are_taken_in_an_enterprise_only(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQDS-220, MQDS-221: as many as there is room for, and programs do not see them."""
+    core = desk.world.core
+    name = f"PRIVATE={core.identity}\\00000003"
+    packet = parcel(to=name, manager=core.identity)
+    assert desk.find(packet) is MessageClass.NACK_BAD_DST_Q
+    core.directory.takes_notifications = True
+    queue = desk.find(packet)
+    assert isinstance(queue, ManagedQueue)
+    assert (queue.name, queue.number) == (r"private$\notify_queue$", 3)
+    with pytest.raises(QueueNotFound):
+        core.queues.find(r"private$\notify_queue$")
+    with pytest.raises(QueueNotFound):
+        core.queues.resolver.local(parse_format_name(name))
+    transactional = parcel(to=name, manager=core.identity, place=(1, 1, 0))
+    assert desk.find(transactional) is MessageClass.NACK_NOT_TRANSACTIONAL_Q
+    monkeypatch.setattr("openmsmq.engine.arrivals.destinations.NOTIFICATIONS_KEPT_MAX", 0)
+    assert desk.find(packet) is MessageClass.NACK_Q_EXCEED_QUOTA
