@@ -242,6 +242,11 @@ METRICS: Final = (
         ("answer",),
     ),
     Metric(
+        "openmsmq_directory_offline",
+        "gauge",
+        "1 while no domain controller answers a manager of a domain, else 0.",
+    ),
+    Metric(
         "openmsmq_multicast_packets_total",
         "counter",
         "Packets of multicast: sent, repairs that were sent, received, lost for good, requests for"

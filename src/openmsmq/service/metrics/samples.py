@@ -278,6 +278,8 @@ def _report_sessions(page: Page, local: QueueManager) -> None:
     for verdict in Verdict:
         word = verdict.name.lower()
         page.add("openmsmq_http_posts_total", posts[word], word)
+    directory = local.directory
+    page.add("openmsmq_directory_offline", int(directory.is_used and directory.is_offline))
     _report_multicast(page, [one for one in local.transports if isinstance(one, PgmTransport)])
 
 

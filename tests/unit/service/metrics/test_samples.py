@@ -655,3 +655,13 @@ def test_transactions_that_limits_have_ended_are_counted(watched: Watched) -> No
     name = "openmsmq_transactions_aborted_total"
     assert watched.value(name, reason="idle") == 1
     assert watched.value(name, reason="abandoned") == 0
+
+
+@pytest.mark.parametrize("is_offline", [True, False])
+def test_a_manager_of_a_domain_says_whether_a_controller_answers(
+    watched: Watched, is_offline: bool
+) -> None:
+    assert watched.value("openmsmq_directory_offline") == 0
+    directory = watched.manager.local.directory
+    directory.is_used, directory.is_offline = True, is_offline
+    assert watched.value("openmsmq_directory_offline") == is_offline
