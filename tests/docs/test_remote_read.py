@@ -73,6 +73,38 @@ def test_a_program_looks_after_another_manager(
     assert shown == ["shop01\\private$\\billing 1", "shop01\\private$\\orders 3"]
 
 
+def test_a_program_without_a_manager_uses_a_supporting_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example of docs/dependent-clients.md."""
+    farm = ManagerProcess(
+        tmp_path, "farm", options=("--rpc-alternate-port", "0", "--supporting-server")
+    )
+    Users(farm.folder / "data").add("analyst", "secret", "read+send", ("quotes", "answers"))
+    farm.start()
+    try:
+        with openmsmq.connect(farm.app) as manager:
+            quotes, answers = (
+                manager.create_queue(name, transactional=True) for name in ("quotes", "answers")
+            )
+            with manager.transaction() as transaction:
+                quotes.send(b"sell 7", transaction=transaction)
+            host, port = farm.ready["rpc_alternate"]
+            connect = openmsmq.connect_dependent
+
+            def connect_here(name: str, **given: Any) -> Any:
+                return connect(host, port=port, computer=name, **given)
+
+            monkeypatch.setattr(openmsmq, "connect_dependent", connect_here)
+            page = ROOT / "docs" / "dependent-clients.md"
+            [text] = blocks(page, "python")
+            exec(compile(text, page, "exec"), {})
+            assert answers.receive(timeout=5).body == b"yes: sell 7"
+            assert quotes.info().messages == 0
+    finally:
+        farm.kill()
+
+
 def test_commands_and_programs_read_through_their_manager(
     shop: ManagerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
