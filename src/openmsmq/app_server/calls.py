@@ -147,7 +147,11 @@ class Calls(SubscriptionCalls, TransactionCalls):
         changes = _properties(given)
         if "transactional" in changes:
             raise PropertyNotAllowed("transactional: a queue stays what it is")
-        local, caller = session.local, session.caller
+        local, caller, directory = session.local, session.caller, session.server.directory
+        if directory is not None and directory.is_public(opened.name):
+            queue = opened.queue
+            _begin(session, number, lambda: directory.change_queue(queue, caller, changes))
+            return
         _begin(session, number, lambda: local.change_queue(opened.queue, caller, **changes))
 
     def _call_permissions(self, session: AppSession, number: int, given: Arguments) -> None:

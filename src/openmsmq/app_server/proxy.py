@@ -191,6 +191,12 @@ class EnterpriseDirectory(Protocol):
         """Delete a public queue of this manager, there and here."""
         ...
 
+    def change_queue(
+        self, queue: ManagedQueue, caller: Caller, properties: Mapping[str, Any]
+    ) -> Future[None]:
+        """Give a public queue of this manager other properties, there and here."""
+        ...
+
 
 class SessionProxy(Protocol):
     """What one program reads of other managers."""

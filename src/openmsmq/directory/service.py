@@ -23,6 +23,7 @@ from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_err
 from openmsmq.directory.rights import queue_descriptor
 from openmsmq.directory.topology import read_topology
 from openmsmq.directory.writer import DirectoryWriter
+from openmsmq.engine.authorization import authorize_queue
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -38,6 +39,7 @@ from openmsmq.names.format import (
 from openmsmq.names.parse import parse_name
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
+from openmsmq.security.access import QueueRights
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
 
@@ -49,6 +51,7 @@ KNOWN_FOR: Final = 1200.0
 "Seconds for which an answer about a queue or a list counts."
 UNKNOWN_FOR: Final = 60.0
 "The same for the answer that there is none."
+_QUOTAS: Final = ("quota", "journal_quota")
 _log: Final = logging.getLogger(__name__)
 
 
@@ -364,6 +367,29 @@ class DirectoryService:
             await self._ask(self.directory.delete_queue(guid=queue.properties.id))
         await self._driver.wait(lambda: local.delete_queue(name, caller))
 
+    def change_queue(
+        self, queue: ManagedQueue, caller: Caller, properties: Mapping[str, Any]
+    ) -> Future[None]:
+        """Give a public queue other properties: first in the directory ([MS-MQDMPR] 3.1.7.1.24).
+
+        What is changed here alone would be what it was before when the directory is read again.
+        """
+        return self._later(self._change_queue(queue, caller, dict(properties)))
+
+    async def _change_queue(
+        self, queue: ManagedQueue, caller: Caller, properties: dict[str, Any]
+    ) -> None:
+        local = self._local
+        self._registered()
+        self._driver.call(lambda: authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue))
+        queue.properties.changed(0, **properties)  # values that cannot be are refused before
+        values = directory_values(properties)
+        values |= {name: U32_MAX for name in _QUOTAS if properties.get(name) == NO_QUOTA}
+        if values:
+            item = await self._ask(self.directory.by_id(QueueObject, queue.properties.id))
+            await self._ask(self.directory.write(QueueObject, item.path, values))
+        await self._driver.wait(lambda: local.change_queue(queue, caller, **properties))
+
     def _registered(self) -> ManagerObject:
         """The own object; without a controller nothing public changes."""
         if self.own is None or self.is_offline:
@@ -422,7 +448,7 @@ def directory_values(properties: Mapping[str, Any]) -> dict[str, Any]:
     """What the directory gets of the properties of a new queue ([MS-MQDSSM] 3.1.6.1.2.2)."""
     same = ("label", "type", "journal", "authenticate", "base_priority", "transactional")
     made = {name: properties[name] for name in same if name in properties}
-    for name in ("quota", "journal_quota"):
+    for name in _QUOTAS:
         if properties.get(name, NO_QUOTA) != NO_QUOTA:
             made[name] = properties[name]
     if "privacy" in properties:

@@ -13,6 +13,8 @@ from openmsmq.directory.objects import QueueObject
 from openmsmq.directory.service import directory_values, local_values
 from openmsmq.engine.commit.future import Future
 from openmsmq.errors import (
+    AccessDenied,
+    IllegalPropertyValue,
     MQError,
     NoDs,
     QueueExists,
@@ -21,7 +23,7 @@ from openmsmq.errors import (
 )
 from openmsmq.names.format import parse_format_name
 from openmsmq.types.access import Access, Mode
-from openmsmq.types.caller import INTERNAL
+from openmsmq.types.caller import INTERNAL, Caller, Grant
 from openmsmq.types.message import Message
 
 SEND = Mode(Access.SEND)
@@ -217,6 +219,37 @@ def test_a_public_queue_is_made_in_the_directory_first() -> None:
             await answer(office, lambda: create(".\\more", INTERNAL, {}))
         assert office.names() == ["orders"]
         assert office.service.is_offline
+
+    in_office(test)
+
+
+def test_a_public_queue_is_changed_in_the_directory_first() -> None:
+    """It keeps what was changed when the directory is read again."""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        change = office.service.change_queue
+        await answer(office, lambda: office.service.create_queue(".\\orders", INTERNAL, {}))
+        queue = office.local.find_queue(".\\orders")
+        await answer(office, lambda: change(queue, INTERNAL, {"label": "new", "quota": 7}))
+        assert (queue.properties.label, queue.properties.quota) == ("new", 7)
+        await office.service.refresh()
+        assert (queue.properties.label, queue.properties.quota) == ("new", 7)
+        with pytest.raises(IllegalPropertyValue):
+            await answer(office, lambda: change(queue, INTERNAL, {"quota": -1}))
+        stranger = Caller("stranger", Grant("read", user="stranger"))
+        await office.driver.wait(
+            lambda: office.local.set_permissions(queue, "O:BAG:BAD:(A;;0x4;;;WD)")
+        )
+        with pytest.raises(AccessDenied):
+            await answer(office, lambda: change(queue, stranger, {"label": "mine"}))
+        office.tree.is_down = True
+        with pytest.raises(NoDs):
+            await answer(office, lambda: change(queue, INTERNAL, {"label": "newer"}))
+        assert queue.properties.label == "new"
+        office.tree.is_down = False
+        await office.service.refresh()
+        assert queue.properties.label == "new"
 
     in_office(test)
 
