@@ -49,6 +49,11 @@ EXAMPLES = [
         "srmp_receipt_urls",
         "srmp_signing_key",
         "srmp_senders",
+        "directory",
+        "directory_user",
+        "directory_password_file",
+        "directory_keytab",
+        "directory_ca",
         "multicast_interface",
         "multicast_sources",
     )

@@ -29,6 +29,7 @@ from openmsmq.interfaces.remote_read.actions import ReadAction
 from openmsmq.interfaces.remote_read.coordinator import COORDINATOR, OWN_TOKEN
 from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ, ReadOpnum
+from openmsmq.interfaces.supporting_server.stubs import QMCOMM2
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.view import PacketView
@@ -44,7 +45,7 @@ impacket_uuid = pytest.importorskip("impacket.uuid")
 mgmt = pytest.importorskip("impacket.dcerpc.v5.mgmt")
 
 SYSTEM_PYTHON = "/usr/bin/python3"
-OFFERED = (REMOTE_READ, COORDINATOR, QMMGMT, QM2QM, QMCOMM, MANAGEMENT)
+OFFERED = (REMOTE_READ, COORDINATOR, QMMGMT, QM2QM, QMCOMM, QMCOMM2, MANAGEMENT)
 "The interfaces of the service, in their order."
 TSHARK = shutil.which("tshark")
 USER, PASSWORD = "alice", "secret"

@@ -85,7 +85,7 @@ COMMANDS: Final = {
     ),
     "directory": (
         "directory.command:directory",
-        "Look at managers, public queues and sites in an Active Directory, and change them.",
+        "Look at managers, public queues, sites and users in an Active Directory, and change them.",
     ),
     "doctor": (
         "doctor.command:doctor",

@@ -89,4 +89,4 @@ def test_a_lack_of_file_descriptors_is_counted_and_logged(
     with caplog.at_level(logging.ERROR):
         listener.exhausted(OSError(errno.EMFILE, "too many open files"))
     assert listener.reasons == ["no sockets"]
-    assert [record.message for record in caplog.records] == ["cannot accept connections"]
+    assert [record.getMessage() for record in caplog.records] == ["cannot accept connections"]

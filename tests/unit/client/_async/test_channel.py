@@ -129,11 +129,11 @@ def test_an_answer_that_does_not_come_ends_the_connection(line: Line) -> None:
 
 
 def test_who_waits_for_messages_has_more_patience(line: Line) -> None:
-    channel, peer = line.welcomed(patience=0.01)
+    channel, peer = line.welcomed(patience=0.5)
     asked = asking(channel, patience=PATIENCE)
     request = peer.request()
     with pytest.raises(TimeoutError):
-        asked.result(0.1)
+        asked.result(0.6)
     peer.answer(Kind.ANSWER, request.id)
     asked.result(PATIENCE)
 
