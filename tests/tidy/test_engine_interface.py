@@ -45,7 +45,7 @@ USED = {
     "service": STATE
     | {"audit", "dispatcher", "encryptor", "examiner", "is_hardened", "resolver", "state", "tick"}
     | {"express_size", "history", "is_throttled", "prepared", "queues", "reservations"}  # metrics
-    | {"total_size", "transports"},
+    | {"directory", "total_size", "transports"},
 }
 MANAGERS = {"core", "local", "manager", "_core", "_local", "_manager"}
 "What variables and attributes are called that hold the queue manager."
