@@ -107,7 +107,7 @@ def logged_in(
     return page, complaints
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.acceptance)])
 def test_every_screen_works_and_is_accessible(
     browser: Browser, shop: tuple[ManagerProcess, str, Path], scheme: Any
 ) -> None:

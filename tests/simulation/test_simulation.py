@@ -68,7 +68,7 @@ from tests.simulation.world import simulate
 
 CHUNK = 25
 CHUNKS = SEEDS_MAX // CHUNK
-QUICK_CHUNKS = 6
+QUICK_CHUNKS = 4
 "Of those, in `make test`; all in `make acceptance`, 10,000 seeds in `make torture`."
 ONCE_FAILED = (336, 514, 574, 603, 721, 816, 977, 982, 1186, 2070, 3326)
 "Each of a cause of its own; 982 of one that came back."

@@ -177,6 +177,7 @@ def test_a_row_without_a_body_is_reported_before_a_job_starts(
     assert jobs() == 0
 
 
+@pytest.mark.acceptance
 def test_a_token_is_shown_nowhere(tmp_path: Path) -> None:
     """In plans, logs, the event log and web pages, however it was given."""
     service = ManagerProcess(tmp_path, "shop01")
