@@ -305,9 +305,10 @@ class Dispatcher:
     ) -> Future[None]:
         pending: Future[None] = Future()
         in_transit = self._in_transit.get(queue, set())
-        # What is not in transit is known, or was taken back.
-        gone = [entry for entry in entries if entry.lookup in in_transit]
-        lookups = [entry.lookup for entry in gone]
+        # What is not in transit is known, or was taken back; one that was sent again on the same
+        # session is acknowledged twice.
+        once = {entry.lookup: entry for entry in entries if entry.lookup in in_transit}
+        lookups, gone = list(once), list(once.values())
         in_transit.difference_update(lookups)
         queue.holds.hold(lookups, REMOVING)
         remove = self._core.removal.remove

@@ -544,3 +544,15 @@ def test_a_message_that_is_given_back_is_sent_again(office: Office) -> None:
     assert bodies(office.take(office.a)) == ["1"]
     office.dispatcher.release(office.a, second)
     assert bodies(office.take(office.a)) == ["2"]
+
+
+@pytest.mark.parametrize("express", [True, False])
+def test_a_message_that_is_acknowledged_twice_at_once_leaves_once(
+    office: Office, express: bool
+) -> None:
+    """It was taken back and sent again on the same session."""
+    office.send(office.a, "1", express=express)
+    (entry,) = office.take(office.a)
+    office.world.done(office.dispatcher.delivered(office.a, [entry, entry]))
+    assert office.world.bodies(office.a) == []
+    assert office.dispatcher.in_transit(office.a) == 0
