@@ -39,16 +39,21 @@ def shop(tmp_path: Path) -> Iterator[ManagerProcess]:
         made.kill()
 
 
-def test_a_program_connects_to_another_manager(
-    shop: ManagerProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host, port = shop.ready["rpc_alternate"]
-    connect = openmsmq.connect_remote
+def connect_to(manager: ManagerProcess, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a function of the package connect to a manager of the test, whatever host is named."""
+    host, port = manager.ready["rpc_alternate"]
+    connect = getattr(openmsmq, function)
 
     def connect_here(name: str, **given: Any) -> Any:
         return connect(host, port=port, computer=name, **given)
 
-    monkeypatch.setattr(openmsmq, "connect_remote", connect_here)
+    monkeypatch.setattr(openmsmq, function, connect_here)
+
+
+def test_a_program_connects_to_another_manager(
+    shop: ManagerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect_to(shop, "connect_remote", monkeypatch)
     found: dict[str, Any] = {}
     exec(compile(CONNECTS, PAGE, "exec"), found)
     assert (found["message"].text, found["order"].text) == ("order 1", "invoice")
@@ -59,13 +64,7 @@ def test_a_program_looks_after_another_manager(
 ) -> None:
     """The example of docs/management.md."""
     Users(shop.folder / "data").add("admin", "...", "admin")
-    host, port = shop.ready["rpc_alternate"]
-    connect = openmsmq.connect_management
-
-    def connect_here(name: str, **given: Any) -> Any:
-        return connect(host, port=port, computer=name, **given)
-
-    monkeypatch.setattr(openmsmq, "connect_management", connect_here)
+    connect_to(shop, "connect_management", monkeypatch)
     page = ROOT / "docs" / "management.md"
     [text] = blocks(page, "python")
     exec(compile(text, page, "exec"), {})
@@ -89,13 +88,7 @@ def test_a_program_without_a_manager_uses_a_supporting_server(
             )
             with manager.transaction() as transaction:
                 quotes.send(b"sell 7", transaction=transaction)
-            host, port = farm.ready["rpc_alternate"]
-            connect = openmsmq.connect_dependent
-
-            def connect_here(name: str, **given: Any) -> Any:
-                return connect(host, port=port, computer=name, **given)
-
-            monkeypatch.setattr(openmsmq, "connect_dependent", connect_here)
+            connect_to(farm, "connect_dependent", monkeypatch)
             page = ROOT / "docs" / "dependent-clients.md"
             [text] = blocks(page, "python")
             exec(compile(text, page, "exec"), {})

@@ -247,21 +247,12 @@ class DirectoryService:
 
     def look_up(self, name: str) -> Future[None]:
         """Ask for all that a name needs; the answer comes later, or its error."""
-        pending: Future[None] = Future()
+        return self._later(self._look_up_all(name))
 
-        async def ask() -> None:
-            try:
-                for one in self._names(name):
-                    if not self._is_known(one):
-                        await self._look_up(one)
-            except MQError as error:
-                failure = error
-                self._driver.call(lambda: pending.fail(failure))
-            else:
-                self._driver.call(lambda: pending.succeed(None))
-
-        self._spawn(ask())
-        return pending
+    async def _look_up_all(self, name: str) -> None:
+        for one in self._names(name):
+            if not self._is_known(one):
+                await self._look_up(one)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)

@@ -9,7 +9,10 @@ from typing import Generic, TypeVar
 from sortedcontainers import SortedDict
 
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.queues.entry import Entry
+from openmsmq.errors import MQError
+from openmsmq.interfaces.driver import EngineDriver
 
 Q = TypeVar("Q")
 
@@ -21,6 +24,14 @@ class WaitingRead:
     read: Future[list[Entry]] | None = None
     due: tuple[float, int] | None = None
     "When the wait is over: its place among all."
+
+    def give_up(self, driver: EngineDriver, handle: QueueHandle, error: MQError) -> bool:
+        """End the read with an error; False if it has not begun to wait."""
+        read = self.read
+        if read is None:
+            return False
+        driver.call(lambda: handle.cancel(read, error))
+        return True
 
 
 class Waits(Generic[Q]):

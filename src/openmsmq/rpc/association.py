@@ -7,7 +7,7 @@ connection is gone, what the handles stand for is run down ([MS-RPCE] 3.3.1.4.1,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Protocol, TypeVar
 from uuid import UUID
 
@@ -16,6 +16,14 @@ from openmsmq.rpc.status import RpcFault, RpcStatus
 
 RandomBytes = Callable[[int], bytes]
 "Makes that many unpredictable bytes."
+
+
+def unused_number(random_bytes: RandomBytes, taken: Container[int]) -> int:
+    """A random number of 32 bits that is not in use; 0 never is one."""
+    while True:
+        number = int.from_bytes(random_bytes(4), "little")
+        if number and number not in taken:
+            return number
 
 
 class HandleContext(Protocol):

@@ -65,7 +65,7 @@ class RpcCall:
         self.association = association
         self.client = client
         self.object_uuid = object_uuid
-        self.on_cancel: Callable[[], None] | None = None
+        self.on_cancel: Callable[[], object] | None = None
         "What to do when the client does not want the answer any more: end the call soon."
         self.is_open = True
         self._answer, self._refuse = answer, refuse

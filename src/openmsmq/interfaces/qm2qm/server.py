@@ -54,7 +54,7 @@ from openmsmq.limits import U32_MAX
 from openmsmq.names.queue_format import QueueFormatType
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.origin import without_origin
-from openmsmq.rpc.association import RandomBytes
+from openmsmq.rpc.association import RandomBytes, unused_number
 from openmsmq.rpc.interface import RpcCall, RpcInterface, RpcMethod
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.rpc.status import RpcFault, RpcStatus
@@ -208,16 +208,10 @@ class OldReadServer:
         access = Access.RECEIVE if asked.access == RECEIVE_ACCESS else Access.PEEK
         mode = Mode(access, Share.DENY_RECEIVE if asked.share_mode else Share.DENY_NONE)
         handle, least = self._reading.open_handle(call.client, found.name(), mode)
-        queue = HostedQueue(self._new_number(), handle, least, call.association)
+        number = unused_number(self._random_bytes, self._queues)  # and cannot be guessed (SS-03)
+        queue = HostedQueue(number, handle, least, call.association)
         self._queues[queue.number] = queue
         return queue
-
-    def _new_number(self) -> int:
-        """A random number that is not in use, and cannot be guessed (SS-03)."""
-        while True:
-            number = int.from_bytes(self._random_bytes(4), "little")
-            if number and number not in self._queues:
-                return number
 
     def _close_opened(self, call: RpcCall) -> None:
         """R_QMCloseRemoteQueueContext ([MS-MQMP] 3.1.4.3): what a session has stays open."""
@@ -393,7 +387,7 @@ class OldReadServer:
             call.respond(results(NULL_HANDLE, asked, 0, error.hresult))
             return
         if waiting.read is not None:
-            call.on_cancel = lambda: self._abandon(queue, waiting)
+            call.on_cancel = lambda: self._cancel_wait(queue, waiting)
             if asked.timeout_ms != INFINITE_MS:
                 self._waits.add(queue, waiting, self._now() + asked.timeout_ms / 1000)
                 self.on_deadline()
@@ -497,19 +491,11 @@ class OldReadServer:
                 result = MQError.hresult
             else:
                 waiting = queue.waiting[asked.request_id]
-                is_waiting = self._give_up(queue, waiting, OperationCancelled())
-                result = OK if is_waiting else STATUS_NOT_FOUND
+                result = OK if self._cancel_wait(queue, waiting) else STATUS_NOT_FOUND
         call.respond(stubs.OneNumber(result))
 
-    def _give_up(self, queue: HostedQueue, waiting: WaitingRead, error: MQError) -> bool:
-        read = waiting.read
-        if read is None:
-            return False
-        self._driver.call(lambda: queue.handle.cancel(read, error))
-        return True
-
-    def _abandon(self, queue: HostedQueue, waiting: WaitingRead) -> None:
-        self._give_up(queue, waiting, OperationCancelled())
+    def _cancel_wait(self, queue: HostedQueue, waiting: WaitingRead) -> bool:
+        return waiting.give_up(self._driver, queue.handle, OperationCancelled())
 
     # The time
 
@@ -521,7 +507,7 @@ class OldReadServer:
     def tick(self, now: float) -> None:
         """End waits ([MS-MQQP] 3.1.2)."""
         for queue, waiting in self._waits.take_due(now):
-            self._give_up(queue, waiting, ReceiveTimeout())
+            waiting.give_up(self._driver, queue.handle, ReceiveTimeout())
 
 
 def _check_level(call: RpcCall, queue: HostedQueue) -> None:

@@ -196,7 +196,8 @@ class DependentMessages:
             reading.answer(error.hresult)
             return
         if waiting.read is not None:
-            call.on_cancel = lambda: self._give_up(queue, waiting, OperationCancelled())
+            cancelled = OperationCancelled()
+            call.on_cancel = lambda: waiting.give_up(self._driver, queue.handle, cancelled)
             if timeout != INFINITE_MS:
                 self._waits.add(queue, waiting, self._now() + timeout / 1000)
                 self.on_deadline()
@@ -275,11 +276,6 @@ class DependentMessages:
         if cursor is not None and reading.place is not None:
             cursor.position, cursor.state = reading.place
 
-    def _give_up(self, queue: DependentQueue, waiting: WaitingRead, error: MQError) -> None:
-        read = waiting.read
-        if read is not None:
-            self._driver.call(lambda: queue.handle.cancel(read, error))
-
     # The time
 
     @property
@@ -290,7 +286,7 @@ class DependentMessages:
     def tick(self, now: float) -> None:
         """End waits ([MS-MQMP] 3.1.5.3)."""
         for queue, waiting in self._waits.take_due(now):
-            self._give_up(queue, waiting, ReceiveTimeout())
+            waiting.give_up(self._driver, queue.handle, ReceiveTimeout())
 
 
 def room_of(buffer: Any) -> int:

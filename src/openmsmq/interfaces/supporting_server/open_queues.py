@@ -42,7 +42,7 @@ from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import PrivateName
 from openmsmq.names.path import PathName, shown
 from openmsmq.names.usage import check_use
-from openmsmq.rpc.association import Association, RandomBytes
+from openmsmq.rpc.association import Association, RandomBytes, unused_number
 from openmsmq.rpc.interface import RpcCall, RpcMethod
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.rpc.status import RpcFault, RpcStatus
@@ -169,7 +169,7 @@ class OpenQueues:
             except BaseException:
                 self._clients.leave(call.association)
                 raise
-            context = self._new_context()
+            context = unused_number(self._random_bytes, self._open)
             queue = DependentQueue(context, handle, name, call.association, self._close)
             self._open[context] = queue
             try:
@@ -180,13 +180,6 @@ class OpenQueues:
             return stubs.OpenedQueue(place, context, found, OK)
 
         answer(call, opened, lambda result: stubs.OpenedQueue(place, 0, NULL_HANDLE, result))
-
-    def _new_context(self) -> int:
-        """A random number that is not in use (SS-03)."""
-        while True:
-            number = int.from_bytes(self._random_bytes(4), "little")
-            if number and number not in self._open:
-                return number
 
     def _close_handle(self, call: RpcCall) -> None:
         """rpc_ACCloseHandle ([MS-MQMP] 3.1.4.18): reads that wait end, the context is gone."""

@@ -82,12 +82,8 @@ class SrmpReception:
     def take(self, post: SrmpPost, source: PostSource, done: Callable[[SrmpOutcome], None]) -> None:
         """Take a message; `done` gets the outcome when what must not be lost is on disk.
 
-        ([MC-MQSRM] 3.1.5.1.6.2, 3.1.5.1.12) While the manager is offline, nothing is taken
-        ([MS-MQSO] 5.1.1.1).
+        ([MC-MQSRM] 3.1.5.1.6.2, 3.1.5.1.12)
         """
-        if not self._manager.transports.is_online:
-            done(SrmpOutcome.BUSY)
-            return
         if post.kind in _RECEIPTS and post.receipt is not None:
             self._receipts.take(post.receipt, post.final, done)
             return
@@ -111,7 +107,14 @@ class SrmpReception:
         arrivals.take(origin, [(post.packet, position)], taken)
 
     def take_all(self, posts: Iterable[WaitingPost]) -> None:
-        """Take messages that came together; plain ones of one sender are one operation."""
+        """Take messages that came together; plain ones of one sender are one operation.
+
+        While the manager is offline, none is taken ([MS-MQSO] 5.1.1.1).
+        """
+        if not self._manager.transports.is_online:
+            for posted in posts:
+                posted.done(SrmpOutcome.BUSY)
+            return
         together: dict[tuple[PostSource, UUID], list[WaitingPost]] = {}
         for posted in posts:
             try:
@@ -128,8 +131,6 @@ class SrmpReception:
     def _plain_sender(self, posted: WaitingPost) -> UUID | None:
         """Who claims to have sent a recoverable message for a queue here; None for all others."""
         post = posted.post
-        if not self._manager.transports.is_online:
-            return None
         if post.kind is None or post.position is not None or post.receipt is not None:
             return None
         view = PacketView(post.packet)
