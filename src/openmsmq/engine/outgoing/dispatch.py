@@ -189,6 +189,8 @@ class Dispatcher:
             entries = entries[len(own) :]
             numbers = [sequence.number(entry.lookup) for entry in own]
             previous = queue.sequences.follow(sequence, numbers)
+            if queue.sequences.is_set_back(sequence, previous[0], numbers[0]):
+                self._core.statistics.count("receivers set back")
             last = numbers[-1]
             if last > sequence.sent or (peer != NO_GUID and peer not in sequence.peers):
                 self._note_sent(queue, sequence, last, peer)

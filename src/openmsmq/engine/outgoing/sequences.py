@@ -120,6 +120,8 @@ class Sequences:
     "The newest was begun in this run and goes on; else the next message begins another."
     _acked: tuple[SequenceId, int] = _NONE
     "The sequence that was acknowledged last, and up to which number."
+    _said: int = 0
+    "The number that its receiver named last: below that one if it was restored from a backup."
     _removed: int = 0
     "Up to which number of it messages were removed, or are being removed."
     _sent: tuple[SequenceId, int] = _NONE
@@ -154,10 +156,12 @@ class Sequences:
         It is that of the message sent before it, or of the last one acknowledged: so gaps close
         that messages leave which expire. One that was acknowledged itself, and is sent again since
         it could not be removed, does not follow those behind it: a receiver that was restored
-        from a backup would miss what never was before it.
+        from a backup would miss what never was before it. What counts is the acknowledgement that
+        came last: such a receiver would wait for ever for messages that left after an earlier one.
         """
         acked, sent = (
-            number if of == sequence.id else 0 for of, number in (self._acked, self._sent)
+            number if of == sequence.id else 0
+            for of, number in ((self._acked[0], self._said), self._sent)
         )
         first = numbers[0]
         found = [max(last if last < first else 0 for last in (acked, sent)), *numbers[:-1]]
@@ -167,6 +171,14 @@ class Sequences:
         self._sent = sequence.id, numbers[-1]
         self._highest = max(self._highest, self._sent)
         return found
+
+    def is_set_back(self, sequence: OutgoingSequence, previous: int, number: int) -> bool:
+        """Whether a message follows one that is before the last one acknowledged.
+
+        Its receiver has forgotten what is between them: it was restored from a backup.
+        """
+        acked, up_to = self._acked
+        return acked == sequence.id and previous < up_to < number
 
     def limit(self, sequence: OutgoingSequence) -> int:
         """The highest number that can be acknowledged: what was not sent cannot have arrived."""
@@ -194,7 +206,7 @@ class Sequences:
         if known != sequence.id:
             before = 0
         first, self._removed = min(before, self._removed) + 1, max(number, before)
-        self._acked = sequence.id, max(number, before)
+        self._acked, self._said = (sequence.id, max(number, before)), number
         return first
 
     def note_ack(self, sequence: OutgoingSequence, number: int, now: int) -> None:

@@ -425,7 +425,7 @@ class OldReadServer:
         read: Future[list[Entry]],
         results: Results,
     ) -> None:
-        """Answer a read ([MS-MQQP] 2.2.2.1); a receive holds its message (SS-49, SS-50)."""
+        """Answer a read ([MS-MQQP] 2.2.2.1, 3.1.1.2); a receive holds its message (SS-49, 50)."""
         if read.error is not None:
             is_cancelled = queue.is_closed or isinstance(read.error, OperationCancelled)
             result = CANCELED if is_cancelled else result_of(read.error)

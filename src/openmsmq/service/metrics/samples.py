@@ -68,6 +68,7 @@ INCIDENTS: Final = (
     "operations that failed alone",
     "order acknowledgements of unknown sequences",
     "out of order",
+    "receivers set back",
     "refused and not kept",
     "refused for lack of room",
     "repeated sends",

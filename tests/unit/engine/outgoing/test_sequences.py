@@ -94,10 +94,28 @@ def test_what_is_sent_again_names_the_last_that_was_acknowledged() -> None:
     sequence = OutgoingSequence(NOW, 1, 9, 1)
     sequences.begin(sequence)
     assert sequences.follow(sequence, [1, 2, 5]) == [0, 1, 2]
-    sequences.acknowledged(sequence, 2)
     sequences.acknowledged(sequence, 1)
+    sequences.acknowledged(sequence, 2)
     sequences.start_over()
     assert sequences.follow(sequence, [5, 6]) == [2, 5]
+    assert not sequences.is_set_back(sequence, 2, 5)
+
+
+def test_what_is_sent_to_a_receiver_that_was_restored_follows_what_it_knows() -> None:
+    """It has acknowledged more, which is gone here: it would wait for that for ever (AMB-27)."""
+    sequences = Sequences()
+    sequence = OutgoingSequence(NOW, 1, 9, 1)
+    sequences.begin(sequence)
+    sequences.follow(sequence, [1, 2, 3, 4, 5, 6])
+    sequences.acknowledged(sequence, 4)
+    sequences.acknowledged(sequence, 2)
+    sequences.start_over()
+    assert sequences.follow(sequence, [5, 6]) == [2, 5]
+    assert sequences.is_set_back(sequence, 2, 5)
+    sequences.acknowledged(sequence, 5)
+    sequences.start_over()
+    assert sequences.follow(sequence, [6]) == [5]
+    assert not sequences.is_set_back(sequence, 5, 6)
 
 
 def test_no_message_names_itself_or_a_later_one_as_the_one_before_it() -> None:

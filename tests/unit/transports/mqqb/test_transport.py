@@ -831,6 +831,26 @@ def test_a_receiver_that_was_restored_takes_the_rest_of_a_stream(
     assert "messages are missing since the restore" in caplog.text
 
 
+def test_a_receiver_that_was_set_back_and_does_not_know_it_takes_the_rest_of_a_stream() -> None:
+    """Its disk is an older one, unannounced: the sender names the last one that it knows."""
+    net, a, b = pair(transactional=True)
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.wait(0.2)
+    backup = b.store.committed
+    a.send_in(queue, *messages("2", "3", "4", "5"))
+    net.wait(0.2)
+    (link,) = a.transport.links
+    sequence = queue.sequences.all[0].identifier
+    a.enter(lambda: a.transport.received_acks.ordered(link.origin, sequence, 4))
+    b.die()
+    b = Station(net, "b", disk=backup)
+    net.wait(120)
+    assert b.texts("q") == ["1", "5"]
+    assert queue.messages == 0
+    assert a.count("receivers set back") == 1
+
+
 # Streams of an older store
 
 
