@@ -19,7 +19,10 @@ from pathlib import Path
 import pytest
 
 import openmsmq
+from openmsmq import Access, Share
 from openmsmq.access.users import Users
+from openmsmq.errors import SharingViolation
+from tests.e2e.managers import free_port, until
 
 pytestmark = pytest.mark.slow
 
@@ -69,9 +72,11 @@ with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password
 
 
 class Farm:
-    """A supporting server in a process of its own."""
+    """A supporting server in a process of its own, at a port and an address if they are given."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, *options: str, port: int = 0, bind: str = "127.0.0.1"
+    ) -> None:
         users = Users(directory / "data")
         users.add("analyst", "secret", "read+send")
         users.add("boss", "secret", "admin")
@@ -79,7 +84,8 @@ class Farm:
         command = (sys.executable, "-m", "openmsmq", "serve", "--data", directory / "data")
         off = (
             *("--app-port", "off", "--console-port", "off", "--binary-port", "off"),
-            *("--log-level", "error", "--rpc-port", "0", "--name", "farm", "--supporting-server"),
+            *("--log-level", "error", "--name", "farm", "--supporting-server"),
+            *("--rpc-port", port, "--rpc-bind", bind, *options),
         )
         self._socket = directory / "app"
         sockets = ("--app-socket", self._socket, "--ready-file", ready)
@@ -196,3 +202,63 @@ def test_a_client_that_is_killed_leaves_its_message_once(farm: Farm, step: str) 
         with farm.local() as manager, manager.open_queue(place) as found:
             assert found.receive(timeout=PATIENCE).body == b"risk?"
         assert farm.count("quotes") == farm.count("answers") == 0
+
+
+THIRD = """
+import sys, time, openmsmq
+port, step = int(sys.argv[1]), sys.argv[2]
+with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password="secret",
+                                computer="farm") as manager:
+    name = "DIRECT=TCP:127.0.0.2\\\\private$\\\\news"
+    with manager.open_queue(name) as news:
+        print("opened", flush=True)
+        while True:
+            print(news.receive(timeout=None).body.decode(), flush=True)
+"""
+
+
+def is_free(manager: openmsmq.Manager, name: str) -> bool:
+    """Whether no one has a queue open for receiving."""
+    try:
+        manager.open_queue(name, access=Access.RECEIVE, share=Share.DENY_RECEIVE).close()
+    except SharingViolation:
+        return False
+    return True
+
+
+def test_a_queue_of_a_third_computer_is_read_through_the_supporting_server(tmp_path: Path) -> None:
+    """MQQP-220, MQMP-265, MQMP-490: client, server and the other manager are processes, at two
+    addresses. A client that is killed while it waits takes nothing along.
+    """
+    port = free_port("127.0.0.2")
+    for name in ("farm", "office"):
+        (tmp_path / name).mkdir()
+    office = Farm(tmp_path / "office", "--bind", "127.0.0.2", port=port, bind="127.0.0.2")
+    (tmp_path / "farm" / "data").mkdir(mode=0o700)
+    password = tmp_path / "farm" / "data" / "password"
+    password.write_text("secret")
+    password.chmod(0o600)
+    (tmp_path / "farm" / "data" / "openmsmq.toml").write_text(
+        '[rpc.managers."127.0.0.2"]\nuser = "analyst"\npassword_file = "password"\n'
+        f'address = "127.0.0.2:{port}"\n'
+    )
+    farm = Farm(tmp_path / "farm", port=port)
+    try:
+        with office.local() as manager:
+            news = manager.create_queue("news")
+            client = farm.run(THIRD, "")
+            said(client, "opened")
+            for word in ("one", "two"):
+                news.send(word.encode())
+                said(client, word)
+            assert office.count("news") == 0
+            news.close()
+            killed(client)
+            until(lambda: is_free(manager, "news"), "the queue is still open for the client")
+            with manager.open_queue("news") as news:
+                news.send(b"three")
+                assert news.receive(timeout=PATIENCE).body == b"three"
+    finally:
+        for one in (farm, office):
+            one.process.kill()
+            one.process.wait(PATIENCE)

@@ -15,6 +15,7 @@ from openmsmq.interfaces.qm2qm.stubs import QMCOMM, HandleArgument, HandleResult
 from openmsmq.interfaces.qm2qm.transfer_buffer import receive_buffer, send_buffer
 from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
 from openmsmq.interfaces.supporting_server import stubs
+from openmsmq.interfaces.supporting_server.queue_proxies import QueuesElsewhere
 from openmsmq.interfaces.supporting_server.server import SupportingServer
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2, MessageOpnum, Opnum
 from openmsmq.interfaces.variants import NULL, VariantArgument
@@ -43,7 +44,13 @@ NO_NAME = stubs.NamePlace(None)
 class SupportingWorld(RemoteWorld):
     """A manager that is a supporting server."""
 
-    def __init__(self, caller: Caller | None = None, *, clients_max: int = 100) -> None:
+    def __init__(
+        self,
+        caller: Caller | None = None,
+        *,
+        clients_max: int = 100,
+        elsewhere: QueuesElsewhere | None = None,
+    ) -> None:
         super().__init__(caller)
         policy = LevelPolicy(allow_unauthenticated=True)
         self.callers: dict[str, Caller] = {}
@@ -59,6 +66,7 @@ class SupportingWorld(RemoteWorld):
             now=self.clock.elapsed,
             random_bytes=numbers(),
             opening=self.old.opening,
+            elsewhere=elsewhere,
         )
         offered = [
             self.supporting.interface,

@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "app_server.server": "service",
     "service.proxied_queue": "client",
     "service.read_proxy": "client",
+    "service.supported_queues": "client",
 }
 """Modules that know of one layer above theirs: those that are given their settings by it, and those
 that read other managers with the client of remote read.

@@ -26,6 +26,7 @@ from openmsmq.interfaces.qm2qm.server import OldReadServer
 from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM
 from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY, RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
+from openmsmq.interfaces.supporting_server.queue_proxies import QueuesElsewhere
 from openmsmq.interfaces.supporting_server.server import SupportingServer
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2
 from openmsmq.names.parts import fold
@@ -97,7 +98,9 @@ class RpcService:
         clock: Clock,
         settings: RpcSettings,
         counter: RefusalCounter,
+        elsewhere: QueuesElsewhere | None = None,
     ) -> None:
+        """`elsewhere` reads queues of other computers for dependent clients."""
         self._users = users
         self._clock = clock
         self._settings = settings
@@ -128,6 +131,7 @@ class RpcService:
             now=_loop_time,
             random_bytes=os.urandom,
             opening=self.old_reading.opening,
+            elsewhere=elsewhere,
         )
         self._supporting_deadlines = Deadlines(self.supporting.messages)
         self.supporting.messages.on_deadline = self._supporting_deadlines.changed

@@ -68,6 +68,10 @@ class Association:
             raise RpcFault(RpcStatus.CONTEXT_MISMATCH)
         return context
 
+    def has(self, handle: UUID, kind: type[HandleContext]) -> bool:
+        """Whether there is such a handle, of this kind."""
+        return isinstance(self._handles.get(handle), kind)
+
     def remove(self, handle: UUID) -> None:
         """Forget a handle whose context was closed."""
         del self._handles[handle]

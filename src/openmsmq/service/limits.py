@@ -39,8 +39,8 @@ are closed.
 """
 
 PROXIED_MANAGERS_MAX: Final = 100
-"""Managers that programs read through this one, over all programs. At the limit: to open a queue of
-one more fails.
+"""Managers that programs read through this one, over all programs, and queues of others that are
+read for dependent clients. At the limit: to open a queue of one more fails.
 """
 
 PROXIED_CONNECTIONS_MAX: Final = 16

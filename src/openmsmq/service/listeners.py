@@ -319,8 +319,12 @@ class StandardListeners:
             config.rpc_keytab,
             config.supporting_clients_max if config.supporting_server else 0,
         )
-        users = Users(config.data)
-        return RpcService(local, driver, users, SystemClock(), settings, self._metrics)
+        users, managers, elsewhere = Users(config.data), self._read_proxy(config), None
+        if config.supporting_server and managers is not None and not local.is_hardened:
+            from openmsmq.service.supported_queues import SupportedQueues
+
+            elsewhere = SupportedQueues(managers, local.identity)
+        return RpcService(local, driver, users, SystemClock(), settings, self._metrics, elsewhere)
 
     def _srmp_settings(self, config: Config) -> ClientSettings:
         """How messages are posted to other hosts."""

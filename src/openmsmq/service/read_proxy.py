@@ -11,8 +11,10 @@ import stat
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 from openmsmq.client.remote_read._async.backend import RpcBackend, RpcWork
+from openmsmq.client.remote_read._async.session_backend import SessionBackend
 from openmsmq.client.remote_read.place import PORT, RemotePlace
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
@@ -60,7 +62,11 @@ class ManagersElsewhere:
         return host_key(computer) in self._managers
 
     def connect(self, computer: str) -> RpcBackend:
-        """A client of a manager; the password is read anew for each."""
+        """A client of a manager."""
+        return RpcBackend(self.place(computer), connections_max=PROXIED_CONNECTIONS_MAX)
+
+    def place(self, computer: str) -> RemotePlace:
+        """How one more client logs on at a manager; the password is read anew for each."""
         entry = self._managers[host_key(computer)]
         if self.in_use >= PROXIED_MANAGERS_MAX:
             raise InsufficientResources(f"{PROXIED_MANAGERS_MAX} managers are being read")
@@ -77,7 +83,7 @@ class ManagersElsewhere:
             level=entry.level,
         )
         self.in_use += 1
-        return RpcBackend(place, connections_max=PROXIED_CONNECTIONS_MAX)
+        return place
 
 
 def read_password(path: Path) -> str:
@@ -127,6 +133,13 @@ class ProxiedReads:
         key = host_key(computer)
         if key not in self._backends:
             self._backends[key] = self._reads.connect(computer)
+
+    def connect_session(self, computer: str, identity: UUID) -> SessionBackend:
+        """Have a client for one queue that someone else has opened."""
+        place = self._reads.place(computer)
+        backend = SessionBackend(place, identity, connections_max=PROXIED_CONNECTIONS_MAX)
+        self._backends[host_key(computer)] = backend
+        return backend
 
     def open_queue(self, name: str, mode: Mode, sender: QueueHandle | None) -> ProxiedQueue:
         """A queue of another manager, which is asked for it with the first read."""

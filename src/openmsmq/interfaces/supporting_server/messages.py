@@ -21,6 +21,7 @@ from openmsmq.errors import (
     IllegalCursorAction,
     IllegalOperation,
     InsufficientResources,
+    InvalidHandle,
     InvalidParameter,
     MQError,
     OperationCancelled,
@@ -36,9 +37,13 @@ from openmsmq.interfaces.remote_read.reads import begin_read
 from openmsmq.interfaces.remote_read.results import OK, result_of
 from openmsmq.interfaces.remote_read.stubs import INFINITE_MS
 from openmsmq.interfaces.supporting_server import stubs
-from openmsmq.interfaces.supporting_server.answers import answer
 from openmsmq.interfaces.supporting_server.filled_buffer import filled
 from openmsmq.interfaces.supporting_server.open_queues import DependentQueue, OpenQueues
+from openmsmq.interfaces.supporting_server.queue_proxies import (
+    QueueProxy,
+    add_cursor,
+    read_elsewhere,
+)
 from openmsmq.interfaces.supporting_server.sent_message import message_of
 from openmsmq.interfaces.supporting_server.stubs import MessageOpnum
 from openmsmq.interfaces.supporting_server.units import DependentUnits
@@ -124,6 +129,10 @@ class DependentMessages:
         """rpc_ACSendMessageEx ([MS-MQMP] 3.1.5.2): answered when what is recoverable is on disk."""
         asked = call.args(stubs.SendMessage)
         queue = self._queues.find(call, asked.handle)
+        if isinstance(queue, QueueProxy):
+            call.respond(stubs.SentBuffer(asked.message_id, InvalidHandle.hresult))
+            return
+        handle = queue.handle
 
         def answered(sent: Future[Sequence[SentId]]) -> None:
             if sent.error is not None:
@@ -137,10 +146,10 @@ class DependentMessages:
 
         def make() -> Future[Sequence[SentId]]:
             message = message_of(asked.buffer, queue.name, self._manager.timeline.wall)
-            if Access.SEND not in queue.handle.mode.access:
+            if Access.SEND not in handle.mode.access:
                 raise AccessDenied(f"{queue.name} is not open for sending")
             transaction = self._units.find(call, asked.buffer.unit)
-            return queue.handle.send([message], transaction)
+            return handle.send([message], transaction)
 
         try:
             self._driver.begin(make, answered)
@@ -154,10 +163,16 @@ class DependentMessages:
         asked = call.args(stubs.CreateCursor)
         queue = self._queues.find(call, asked.handle)
 
-        def made() -> Structure:
-            return stubs.CursorNumbers(self._queues.add_cursor(queue), 0, 0, OK)
+        def made(number: int, result: int) -> None:
+            call.respond(stubs.CursorNumbers(number, 0, 0, result))
 
-        answer(call, made, lambda result: stubs.CursorNumbers(0, 0, 0, result))
+        try:
+            if isinstance(queue, QueueProxy):
+                add_cursor(queue, self._queues.new_cursor, made)
+            else:
+                made(self._queues.add_cursor(queue), OK)
+        except MQError as error:
+            made(0, error.hresult)
 
     # Reading
 
@@ -165,11 +180,15 @@ class DependentMessages:
         """rpc_ACReceiveMessageEx ([MS-MQMP] 3.1.5.3): a message, or a wait for one."""
         asked = call.args(stubs.ReceiveMessage)
         try:
-            reading = self._checked(call, asked)
+            queue = self._checked_queue(call, asked)
+            if isinstance(queue, QueueProxy):
+                self._receive_elsewhere(call, asked.buffer, queue)
+                return
+            reading = self._checked(call, asked, queue)
         except MQError as error:
             call.respond(stubs.ReceivedBuffer(asked.buffer, error.hresult))
             return
-        queue, cursor, timeout = reading.queue, reading.cursor, asked.buffer.part.timeout
+        cursor, timeout = reading.cursor, asked.buffer.part.timeout
         waiting, room = WaitingRead(), room_of(asked.buffer)
         queue.waiting[waiting] = None
         self._waiting_room += room
@@ -202,8 +221,30 @@ class DependentMessages:
                 self._waits.add(queue, waiting, self._now() + timeout / 1000)
                 self.on_deadline()
 
-    def _checked(self, call: RpcCall, asked: stubs.ReceiveMessage) -> Reading:
-        """The checks of a read in their order ([MS-MQMP] 3.1.5.3; SS-53)."""
+    def _receive_elsewhere(self, call: RpcCall, buffer: Any, proxy: QueueProxy) -> None:
+        """Read a queue of another computer ([MS-MQMP] 3.1.5.3), if there is room for one more."""
+        room, waits = room_of(buffer), buffer.part.timeout != 0
+        if waits and self._waiting_room + room > WAITING_ROOM_MAX:
+            raise InsufficientResources("too much waits")
+        self._waiting_room += room
+
+        def ended() -> None:
+            self._waiting_room -= room
+
+        action = ReadAction(buffer.part.action)
+        try:
+            read_elsewhere(call, buffer, proxy, action, self._manager, ended)
+        except MQError:
+            ended()
+            raise
+
+    def _checked_queue(
+        self, call: RpcCall, asked: stubs.ReceiveMessage
+    ) -> DependentQueue | QueueProxy:
+        """The arguments of a read, the transaction and the queue, in this order.
+
+        ([MS-MQMP] 3.1.5.3; SS-53)
+        """
         buffer = asked.buffer
         if buffer.transfer_type != RECEIVE:
             raise InvalidParameter(f"a transfer buffer of type {buffer.transfer_type}")
@@ -213,8 +254,16 @@ class DependentMessages:
         action = ReadAction(part.action)
         if action is ReadAction.PEEK_NEXT and not part.cursor:
             raise IllegalCursorAction("only a cursor has a next message")
+        self._units.find(call, buffer.unit)
+        return self._queues.in_context(call, asked.context)
+
+    def _checked(
+        self, call: RpcCall, asked: stubs.ReceiveMessage, queue: DependentQueue
+    ) -> Reading:
+        """The checks of a queue here in their order ([MS-MQMP] 3.1.5.3)."""
+        buffer, part = asked.buffer, asked.buffer.part
+        action = ReadAction(part.action)
         transaction = self._units.find(call, buffer.unit)
-        queue = self._queues.in_context(call, asked.context)
         access = queue.handle.mode.access
         if not access & (Access.RECEIVE | Access.PEEK):
             raise AccessDenied(f"{queue.name} is open for sending")

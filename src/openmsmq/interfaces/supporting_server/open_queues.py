@@ -20,19 +20,29 @@ from openmsmq.errors import (
     InsufficientResources,
     InvalidHandle,
     InvalidParameter,
+    MQError,
+    OperationCancelled,
     QueueNotFound,
     UnsupportedAccessMode,
-    UnsupportedOperation,
 )
 from openmsmq.interfaces.driver import EngineDriver
 from openmsmq.interfaces.limits import CURSORS_MAX, REQUESTS_MAX
 from openmsmq.interfaces.qm2qm.server import RESERVED_CURSOR
 from openmsmq.interfaces.qm2qm.stubs import HandleArgument, HandleResult
-from openmsmq.interfaces.remote_read.results import OK
+from openmsmq.interfaces.remote_read.results import OK, result_of
 from openmsmq.interfaces.remote_read.server import PEEK_ACCESS, RECEIVE_ACCESS
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.answers import answer, answer_when_done
 from openmsmq.interfaces.supporting_server.clients import Clients
+from openmsmq.interfaces.supporting_server.queue_proxies import (
+    QueueElsewhere,
+    QueueProxy,
+    QueuesElsewhere,
+    RemoteNumbers,
+    drop_cursor,
+    purge_elsewhere,
+    when_done,
+)
 from openmsmq.interfaces.supporting_server.stubs import Opnum
 from openmsmq.interfaces.supporting_server.units import DependentUnits
 from openmsmq.interfaces.waits import WaitingRead, Waits
@@ -47,6 +57,7 @@ from openmsmq.rpc.interface import RpcCall, RpcMethod
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.rpc.status import RpcFault, RpcStatus
 from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.caller import Caller
 from openmsmq.wire.text import encode_utf16z
 
 SEND_ACCESS: Final = 0x02
@@ -77,6 +88,11 @@ class DependentQueue:
     waiting: dict[WaitingRead, None] = field(default_factory=dict)
     is_closed: bool = False
 
+    @property
+    def owner(self) -> str:
+        """The user who has opened it."""
+        return self.handle.owner.name
+
     def run_down(self) -> None:
         """The client is gone: the queue is closed ([MS-MQMP] 3.1.7.1)."""
         self.close(self)
@@ -106,6 +122,7 @@ class OpenQueues:
         units: DependentUnits,
         waits: Waits[DependentQueue],
         random_bytes: RandomBytes,
+        elsewhere: QueuesElsewhere,
     ) -> None:
         self._manager = manager
         self._driver = driver
@@ -113,8 +130,9 @@ class OpenQueues:
         self._units = units
         self._waits = waits
         self._random_bytes = random_bytes
-        self._open: dict[int, DependentQueue] = {}
-        "By the number that clients receive with."
+        self._elsewhere = elsewhere
+        self._open: dict[int, DependentQueue | QueueProxy] = {}
+        "By the number that clients receive with, whichever computer has the queue (SS-06)."
         self._next_cursor = 0
 
     def __len__(self) -> int:
@@ -150,6 +168,12 @@ class OpenQueues:
         asked = call.args(stubs.OpenInternal)
         caller = self._clients.caller(call)
         place = None if asked.remote_name is None else stubs.NamePlace(None)  # (SS-09)
+        if asked.remote_queue:
+            self._open_proxy(call, asked, caller, place)
+            return
+
+        def failed(result: int) -> Structure:
+            return stubs.OpenedQueue(place, 0, NULL_HANDLE, result)
 
         def opened() -> Structure:
             name, mode = checked_opening(asked)
@@ -159,7 +183,7 @@ class OpenQueues:
             if asked.access & ADMIN:
                 raise QueueNotFound(f"{name}: outgoing queues are not read from here")
             if local is None and mode.access is not Access.SEND:
-                elsewhere = stubs.NamePlace(path_elsewhere(name))
+                elsewhere = stubs.NamePlace(str(path_elsewhere(name)))
                 return stubs.OpenedQueue(elsewhere, 0, NULL_HANDLE, OK)
             self._clients.enter(call.association)
             try:
@@ -171,22 +195,72 @@ class OpenQueues:
                 raise
             context = unused_number(self._random_bytes, self._open)
             queue = DependentQueue(context, handle, name, call.association, self._close)
-            self._open[context] = queue
-            try:
-                found = call.association.add(queue)
-            except RpcFault:
-                self._close(queue)
-                raise
-            return stubs.OpenedQueue(place, context, found, OK)
+            return stubs.OpenedQueue(place, context, self._add(queue), OK)
 
-        answer(call, opened, lambda result: stubs.OpenedQueue(place, 0, NULL_HANDLE, result))
+        answer(call, opened, failed)
+
+    def _open_proxy(
+        self,
+        call: RpcCall,
+        asked: stubs.OpenInternal,
+        caller: Caller,
+        place: stubs.NamePlace | None,
+    ) -> None:
+        """Take over a queue that the client has opened elsewhere ([MS-MQMP] 3.1.4.17).
+
+        Its computer says whether the numbers are right; who is gone meanwhile gets no handle.
+        """
+        association = call.association
+
+        def opened(pending: Future[QueueElsewhere]) -> None:
+            if pending.error is None and association.connections and call.is_open:
+                remote, context = pending.result(), unused_number(self._random_bytes, self._open)
+                proxy = QueueProxy(
+                    context, remote, name, mode, caller.name, association, self._close_proxy
+                )
+                try:
+                    call.respond(stubs.OpenedQueue(place, context, self._add(proxy), OK))
+                except RpcFault as fault:
+                    call.fault(fault.status)
+                return
+            self._clients.leave(association)
+            if pending.error is None:
+                pending.result().close()
+            call.respond(stubs.OpenedQueue(place, 0, NULL_HANDLE, result_of(pending.error)))
+
+        try:
+            name, mode = checked_opening(asked)
+            path = path_elsewhere(name)
+            self._clients.require_access(caller, mode.access, str(name))
+            self._clients.enter(association)
+            try:
+                numbers = RemoteNumbers(
+                    asked.remote_queue, asked.remote_pointer, asked.remote_context
+                )
+                pending = self._elsewhere.open(path, mode, numbers)
+            except BaseException:
+                self._clients.leave(association)
+                raise
+        except MQError as error:
+            call.respond(stubs.OpenedQueue(place, 0, NULL_HANDLE, error.hresult))
+            return
+        when_done(pending, opened)
+
+    def _add(self, queue: DependentQueue | QueueProxy) -> UUID:
+        """The handle of a queue that is open now; without one it is closed again."""
+        self._open[queue.context] = queue
+        try:
+            return queue.association.add(queue)
+        except RpcFault:
+            queue.run_down()
+            raise
 
     def _close_handle(self, call: RpcCall) -> None:
         """rpc_ACCloseHandle ([MS-MQMP] 3.1.4.18): reads that wait end, the context is gone."""
         handle = call.args(HandleArgument).handle
         queue = self.find(call, handle)
         call.association.remove(handle)
-        self._close(queue)
+        queue.run_down()
         call.respond(HandleResult(NULL_HANDLE, OK))
 
     def _close(self, queue: DependentQueue) -> None:
@@ -206,15 +280,30 @@ class OpenQueues:
         self._driver.call(queue.handle.close)
         queue.cursors.clear()
 
+    def _close_proxy(self, proxy: QueueProxy) -> None:
+        """Close a queue elsewhere, without waiting for its computer ([MS-MQMP] 3.1.4.18; SS-60)."""
+        if proxy.is_closed:
+            return
+        proxy.is_closed = True
+        del self._open[proxy.context]
+        self._clients.leave(proxy.association)
+        for read in list(proxy.waiting):
+            proxy.remote.cancel(read, OperationCancelled())
+        proxy.remote.close()
+
     # What calls name
 
-    def find(self, call: RpcCall, handle: UUID) -> DependentQueue:
+    def find(self, call: RpcCall, handle: UUID) -> DependentQueue | QueueProxy:
         """The queue of a handle, made by the same user ([MS-MQMP] 2.2.1.1, 3.1.1.2; SS-54)."""
-        queue = call.association.find(handle, DependentQueue)
+        queue: DependentQueue | QueueProxy
+        if call.association.has(handle, QueueProxy):
+            queue = call.association.find(handle, QueueProxy)
+        else:
+            queue = call.association.find(handle, DependentQueue)
         self._check_user(call, queue)
         return queue
 
-    def in_context(self, call: RpcCall, context: int) -> DependentQueue:
+    def in_context(self, call: RpcCall, context: int) -> DependentQueue | QueueProxy:
         """The queue of a number, if it is the caller's own ([MS-MQMP] 3.1.5.3; SS-03, SS-28)."""
         queue = self._open.get(context)
         if queue is None or queue.association is not call.association:
@@ -222,21 +311,26 @@ class OpenQueues:
         self._check_user(call, queue)
         return queue
 
-    def _check_user(self, call: RpcCall, queue: DependentQueue) -> None:
-        if self._clients.caller(call).name != queue.handle.owner.name:
+    def _check_user(self, call: RpcCall, queue: DependentQueue | QueueProxy) -> None:
+        if self._clients.caller(call).name != queue.owner:
             raise RpcFault(RpcStatus.CONTEXT_MISMATCH)
 
     # Cursors
 
     def add_cursor(self, queue: DependentQueue) -> int:
-        """A new cursor before the first message ([MS-MQMP] 3.1.5.4), never 0 or 0x0B."""
+        """A new cursor before the first message ([MS-MQMP] 3.1.5.4)."""
         if len(queue.cursors) >= CURSORS_MAX:
             raise InsufficientResources(f"{CURSORS_MAX} cursors are open")
         cursor = self._driver.call(queue.handle.open_cursor)
+        number = self.new_cursor()
+        queue.cursors[number] = cursor
+        return number
+
+    def new_cursor(self) -> int:
+        """A number for a cursor, never 0 or 0x0B ([MS-MQMP] 3.1.4.19)."""
         self._next_cursor = self._next_cursor % U32_MAX + 1
         if self._next_cursor == RESERVED_CURSOR:
             self._next_cursor += 1
-        queue.cursors[self._next_cursor] = cursor
         return self._next_cursor
 
     def _close_cursor(self, call: RpcCall) -> None:
@@ -246,16 +340,20 @@ class OpenQueues:
             call.respond(stubs.Status(OK))
             return
         queue = self.find(call, asked.handle)
-
-        def closed() -> Structure:
+        try:
+            if isinstance(queue, QueueProxy):
+                drop_cursor(queue, asked.cursor, lambda result: call.respond(stubs.Status(result)))
+                return
             cursor = queue.cursor(asked.cursor)
             if cursor is None:
                 raise InvalidHandle("cursor 0 is none")
-            del queue.cursors[asked.cursor]
-            self._driver.call(lambda: queue.handle.close_cursor(cursor))
-            return stubs.Status(OK)
-
-        answer(call, closed)
+        except MQError as error:
+            call.respond(stubs.Status(error.hresult))
+            return
+        del queue.cursors[asked.cursor]
+        handle = queue.handle
+        self._driver.call(lambda: handle.close_cursor(cursor))
+        call.respond(stubs.Status(OK))
 
     def _set_cursor_properties(self, call: RpcCall) -> None:
         """rpc_ACSetCursorProperties ([MS-MQMP] 3.1.4.20): obsolete, and answered so."""
@@ -288,11 +386,15 @@ class OpenQueues:
     def _purge(self, call: RpcCall) -> None:
         """rpc_ACPurgeQueue ([MS-MQMP] 3.1.4.22): one that is open for receiving (SS-19)."""
         queue = self.find(call, call.args(HandleArgument).handle)
+        if isinstance(queue, QueueProxy):
+            purge_elsewhere(queue, lambda result: call.respond(stubs.Status(result)))
+            return
+        handle = queue.handle
 
         def purged() -> Future[int]:
-            if Access.RECEIVE not in queue.handle.mode.access:
+            if Access.RECEIVE not in handle.mode.access:
                 raise AccessDenied(f"{queue.name} is not open for receiving")
-            return queue.handle.purge()
+            return handle.purge()
 
         answer_when_done(self._driver, call, purged)
 
@@ -306,22 +408,23 @@ def checked_opening(asked: stubs.OpenInternal) -> tuple[FormatName, Mode]:
     access = ACCESS[asked.access]
     if access is Access.SEND and asked.share_mode:
         raise InvalidParameter("who sends cannot keep others from receiving")
-    if asked.remote_queue:
-        raise UnsupportedOperation("queues elsewhere are not read through this server")
-    if asked.remote_pointer or asked.remote_context:
+    is_elsewhere = bool(asked.remote_queue)
+    if is_elsewhere and (access is Access.SEND or asked.access & ADMIN):
+        raise UnsupportedAccessMode(f"access 0x{asked.access:X} to a queue elsewhere")
+    if not is_elsewhere and (asked.remote_pointer or asked.remote_context):
         raise InvalidParameter("numbers of a queue elsewhere, without a queue elsewhere")
     name = asked.queue_format.queue_format().name()
     check_use(name, sends=access is Access.SEND)
     return name, Mode(access, Share.DENY_RECEIVE if asked.share_mode else Share.DENY_NONE)
 
 
-def path_elsewhere(name: FormatName) -> str:
+def path_elsewhere(name: FormatName) -> PathName:
     """The path of a queue of another computer, by its name alone ([MS-MQMP] 3.1.4.17).
 
     Without a directory only direct names say it ([MS-MQDMPR] 3.1.7.1.26; SS-43).
     """
     if isinstance(name, DirectName) and name.protocol in (Protocol.OS, Protocol.TCP):
-        return str(PathName(name.address, *name.queue_parts))
+        return PathName(name.address, *name.queue_parts)
     if isinstance(name, PrivateName):
         raise IllegalFormatName(f"{name}: a direct name is needed for a queue elsewhere")
     raise QueueNotFound(f"{name}: not a queue of this manager")

@@ -29,6 +29,7 @@ from openmsmq.interfaces.supporting_server.clients import Clients
 from openmsmq.interfaces.supporting_server.messages import DependentMessages
 from openmsmq.interfaces.supporting_server.objects import QueueObjects
 from openmsmq.interfaces.supporting_server.open_queues import DependentQueue, OpenQueues
+from openmsmq.interfaces.supporting_server.queue_proxies import NoQueuesElsewhere, QueuesElsewhere
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2, MessageOpnum, Opnum
 from openmsmq.interfaces.supporting_server.units import DependentUnits
 from openmsmq.interfaces.waits import Waits
@@ -58,10 +59,12 @@ class SupportingServer:
         now: Callable[[], float],
         random_bytes: RandomBytes,
         opening: Mapping[int, RpcMethod],
+        elsewhere: QueuesElsewhere | None = None,
     ) -> None:
         """`opening` are the operations of qmcomm that every host has.
 
-        `clients_max` of 0 says that this is no supporting server.
+        `clients_max` of 0 says that this is no supporting server. `elsewhere` reads queues of other
+        computers; without it none are read.
         """
         self._manager = manager
         waits: Waits[DependentQueue] = Waits()
@@ -69,7 +72,15 @@ class SupportingServer:
             manager, driver, caller_of=caller_of, policy=policy, clients_max=clients_max
         )
         self.units = DependentUnits(manager, driver, self.clients, now)
-        self.queues = OpenQueues(manager, driver, self.clients, self.units, waits, random_bytes)
+        self.queues = OpenQueues(
+            manager,
+            driver,
+            self.clients,
+            self.units,
+            waits,
+            random_bytes,
+            elsewhere or NoQueuesElsewhere(),
+        )
         self.messages = DependentMessages(manager, driver, self.queues, self.units, waits, now)
         own: dict[int, RpcMethod] = {
             **QueueObjects(manager, driver, self.clients).methods(),

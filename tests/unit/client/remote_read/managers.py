@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,9 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
 from openmsmq.interfaces.service import ALTERNATE, MAPPER, READ, RpcService, RpcSettings
 from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.service.read_proxy import ManagersElsewhere
+from openmsmq.service.supported_queues import SupportedQueues
+from openmsmq.service.values import RemoteManagerEntry
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Mode
 from openmsmq.types.message import Message
@@ -38,11 +41,14 @@ class RemoteManager:
         is_old: bool = False,
         role: str = "read",
         supporting_clients: int = 0,
+        managers: Mapping[str, RemoteManagerEntry] | None = None,
     ) -> None:
         """`is_mapped`: it has two ports, and an endpoint mapper that names the first.
 
-        `is_old`: it has older remote read only. `supporting_clients` can do without a manager.
+        `is_old`: it has older remote read only. `supporting_clients` can do without a manager, and
+        it reads the queues of `managers` for them.
         """
+        self.managers = ManagersElsewhere(managers or {}, directory)
         self._is_old = is_old
         self._supporting_clients = supporting_clients
         self.users = Users(directory)
@@ -69,7 +75,13 @@ class RemoteManager:
             supporting_clients_max=self._supporting_clients,
         )
         self.service = RpcService(
-            self.manager, self.driver, self.users, SystemClock(), settings, Refusals()
+            self.manager,
+            self.driver,
+            self.users,
+            SystemClock(),
+            settings,
+            Refusals(),
+            SupportedQueues(self.managers, self.manager.identity),
         )
         listeners = self.service.listeners()
         ports = {name: (await one.start())[1] for name, one in listeners.items()}

@@ -21,6 +21,7 @@ from openmsmq.interfaces.limits import REQUESTS_MAX
 from openmsmq.interfaces.qm2qm.transfer_buffer import receive_buffer, send_buffer
 from openmsmq.interfaces.queue_format import ObjectId
 from openmsmq.interfaces.supporting_server import messages, stubs
+from openmsmq.interfaces.supporting_server.open_queues import DependentQueue
 from openmsmq.interfaces.supporting_server.stubs import MessageOpnum
 from openmsmq.interfaces.waits import WaitingRead
 from openmsmq.rpc.status import RpcStatus
@@ -219,7 +220,9 @@ def test_a_message_is_put_back_if_its_client_went_while_it_was_removed(
     """MQMP-467: the commit that removes it is followed by one that puts it back."""
     world.send("one", "two")
     queue = client.opened()
-    handle = next(iter(world.supporting.queues._open.values())).handle
+    [found] = world.supporting.queues._open.values()
+    assert isinstance(found, DependentQueue)
+    handle = found.handle
     end = type(handle).end
 
     def gone(self: Any, *given: Any, **more: Any) -> Any:
@@ -242,6 +245,7 @@ def test_reads_that_wait_are_bounded_and_cost_no_thread(
     waiting = [client.receive_later(queue.context, timeout=FOR_EVER) for _ in range(200)]
     assert not any(waiting)
     [found] = world.supporting.queues._open.values()
+    assert isinstance(found, DependentQueue)
     found.waiting.update({WaitingRead(): None for _ in range(REQUESTS_MAX)})
     assert client.receive(queue.context).result == RESOURCES
     client.lose()

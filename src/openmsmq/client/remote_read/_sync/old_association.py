@@ -42,9 +42,12 @@ class OldAssociation(RpcAssociation):
 
     is_translated = True
 
-    def __init__(self, place: RemotePlace, connections_max: int) -> None:
+    def __init__(
+        self, place: RemotePlace, connections_max: int, identity: UUID | None = None
+    ) -> None:
+        """`identity` is that of the queue manager which reads ([MS-MQQP] 3.2.4.1)."""
         super().__init__(place, connections_max, QM2QM)
-        self._identity = uuid4()
+        self._identity = identity or uuid4()
         self._numbers: dict[UUID, int] = {}
         "What the manager calls the queues of sessions."
         self._ports: dict[SyntaxId, int] = {}
@@ -108,17 +111,21 @@ class OldAssociation(RpcAssociation):
         opened = self.call(opnum, opening, old.OpenedRemoteQueue, syntax=QMCOMM)
         check_result(opened.result)
         try:
-            numbers = opened.queue, opened.pointer, opened.context
-            session = old.OpenSession(licence, 0, *numbers)
-            opnum_2 = Qm2qmOpnum.OPEN_QUEUE
-            made = self.call(opnum_2, session, old.HandleResult, syntax=QM2QM)
+            session = self.open_session(opened.queue, opened.pointer, opened.context)
         finally:
             closing = old.HandleArgument(opened.handle)
-            opnum_3 = QmcommOpnum.CLOSE_REMOTE_QUEUE_CONTEXT
-            self.call(opnum_3, closing, old.HandleArgument, syntax=QMCOMM)
+            opnum_2 = QmcommOpnum.CLOSE_REMOTE_QUEUE_CONTEXT
+            self.call(opnum_2, closing, old.HandleArgument, syntax=QMCOMM)
+        return stubs.QueueContextArgument(session)
+
+    def open_session(self, queue: int, pointer: int, context: int) -> UUID:
+        """RemoteQMOpenQueue with the numbers of a queue that was opened ([MS-MQQP] 3.2.4.1)."""
+        self._ask_version()
+        asked = old.OpenSession(self._identity, 0, queue, pointer, context)
+        made = self.call(Qm2qmOpnum.OPEN_QUEUE, asked, old.HandleResult, syntax=QM2QM)
         check_result(made.result)
-        self._numbers[made.handle] = opened.queue
-        return stubs.QueueContextArgument(made.handle)
+        self._numbers[made.handle] = queue
+        return made.handle
 
     def _close_queue(self, asked: Any) -> stubs.ClosedContext:
         """RemoteQMCloseQueue ([MS-MQQP] 3.2.4.9)."""

@@ -20,6 +20,7 @@ from openmsmq.errors import (
     QueueExists,
     QueueNotFound,
     ReceiveTimeout,
+    RemoteMachineNotAvailable,
     TransactionSequence,
     UnsupportedOperation,
     WksCantServeClient,
@@ -278,7 +279,7 @@ def test_a_queue_elsewhere_is_sent_to_and_not_read(
     elsewhere: RemoteManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MQMP-059, MQMP-060, MQMP-095, MQMP-107, MQMP-110, MQMP-111, MQMP-132, MQMP-266,
-    MQMP-501 to MQMP-505: it is opened there and closed again, since the server does not read it.
+    MQMP-501 to MQMP-505: it is opened there and closed again, since the server has no login there.
     """
     (tmp_path / "there").mkdir()
     there = RemoteManager(tmp_path / "there")
@@ -304,7 +305,7 @@ def test_a_queue_elsewhere_is_sent_to_and_not_read(
     there.manager.resolver.configure(["HOST", "agent-7"])
     try:
         with openmsmq.connect_dependent("127.0.0.1", port=elsewhere.port, **LOGIN) as manager:
-            with pytest.raises(UnsupportedOperation, match="connect to its own"):
+            with pytest.raises(RemoteMachineNotAvailable, match="connect to its own"):
                 manager.open_queue(name)
             with manager.open_queue(name, access=Access.SEND) as answers:
                 answers.send(b"none")
