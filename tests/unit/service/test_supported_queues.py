@@ -54,6 +54,13 @@ class Third:
         place = RemotePlace.of("127.0.0.1", port=self.there.port, **LOGIN)
         monkeypatch.setattr(DependentBackend, "_place_of", lambda *_: place)
 
+    def stop(self) -> None:
+        """Stop both, once the connections between them are closed."""
+        wait_until(lambda: len(self.here.service.supporting.queues) == 0)
+        wait_until(lambda: self.there.connections() == [0])
+        self.here.stop()
+        self.there.stop()
+
     def connect(self) -> openmsmq.Manager:
         """A program without a queue manager."""
         return openmsmq.connect_dependent("127.0.0.1", port=self.here.port, **LOGIN)
@@ -65,8 +72,7 @@ def third(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Third]:
     try:
         yield made
     finally:
-        made.here.stop()
-        made.there.stop()
+        made.stop()
 
 
 class Asked:
@@ -124,8 +130,7 @@ def test_a_message_of_a_third_computer_is_received(
         wait_until(lambda: third.there.connections() == [0])
         assert third.here.managers.in_use == 0
     finally:
-        third.here.stop()
-        third.there.stop()
+        third.stop()
 
 
 def test_a_queue_of_a_third_computer_is_purged(third: Third) -> None:
