@@ -41,8 +41,13 @@ export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly advice: string) { super(message); }
 }
 
+let touched = Date.now();
+for (const kind of ["pointerdown", "pointermove", "keydown", "wheel"]) addEventListener(kind, () => { touched = Date.now(); }, { capture: true, passive: true });
+/** What a page asks by itself while no one touches it does not keep the login alive. */
+const idle = (): Record<string, string> => Date.now() - touched > 60_000 ? { "X-OpenMSMQ-Idle": "1" } : {};
+
 export async function api<T>(path: string, method = "GET", body?: unknown, headers: Record<string, string> = {}): Promise<T> {
-  const init: RequestInit = { method, headers: { "X-OpenMSMQ": "1", ...headers }, credentials: "same-origin" };
+  const init: RequestInit = { method, headers: { "X-OpenMSMQ": "1", ...idle(), ...headers }, credentials: "same-origin" };
   if (body !== undefined) {
     init.body = JSON.stringify(body);
     init.headers = { ...init.headers, "Content-Type": "application/json" };

@@ -111,6 +111,7 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "outgoing": (("watch",), get(f"{HERE}/outgoing")),
     "settings": (("watch",), get(f"{HERE}/settings")),
     "explain": (("watch",), get("/explain?id=6fa1c2b3-8e1d-4f0a-9c57-2b1d3e4f5a6b%5C7")),
+    "series": (("watch",), get(f"{HERE}/series")),
     "messages": (("peek",), get(f"{ORDERS}/messages")),
     "message": (("peek",), get(f"{ORDERS}/messages/LOOKUP")),
     "body": (("peek",), get(f"{ORDERS}/messages/LOOKUP/body")),
@@ -159,6 +160,12 @@ def test_every_operation_needs_its_role(shop: Shop, name: str) -> None:
             assert status == 403, (role, status, answer)
             words = {"read", *(right for one in needed for right in rights_of(one))}
             assert any(f"'{right}'" in answer["detail"] for right in words), (role, answer)
+
+
+def test_changes_are_for_who_may_watch(shop: Shop) -> None:
+    status, answer = shop.ask("send", ("GET", "/events?manager=shop01", None))
+    assert status == 403
+    assert "'watch'" in answer["detail"]
 
 
 def names(shop: Shop) -> set[str]:

@@ -38,6 +38,8 @@ API: Final = "/api/v1"
 COOKIE: Final = "openmsmq-console"
 OWN_HEADER: Final = "X-OpenMSMQ"
 "A header that pages of other sites cannot send without being asked first."
+IDLE_HEADER: Final = "X-OpenMSMQ-Idle"
+"A header of requests that a page makes by itself while no one touches it."
 CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none';"
@@ -157,7 +159,9 @@ class ConsoleApplication:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return await self._bearer(token.strip(), request.remote or ""), False
-        session = self.state.sessions.find(request.cookies.get(self._cookie, ""))
+        is_use = IDLE_HEADER not in request.headers and request.path != f"{API}/events"
+        secret = request.cookies.get(self._cookie, "")
+        session = self.state.sessions.find(secret, is_use=is_use)
         if session is None or not self.state.is_current(session):
             raise RequestRefused(
                 401, "no one is logged in", "log in with a token or a one-time link"

@@ -115,12 +115,16 @@ class Sessions:
         self._sessions[session.secret] = session
         return session
 
-    def find(self, secret: str) -> BrowserSession | None:
-        """The login that a cookie stands for, if it is not over."""
+    def find(self, secret: str, *, is_use: bool = True) -> BrowserSession | None:
+        """The login that a cookie stands for, if it is not over.
+
+        What a page asks by itself, while no one touches it, is no use of the login.
+        """
         session = self._sessions.get(secret)
         if session is None or self._is_over(session):
             return None
-        session.used = self._clock()
+        if is_use:
+            session.used = self._clock()
         return session
 
     def end(self, session: BrowserSession) -> None:

@@ -88,10 +88,10 @@ class ConsoleState:
         return self.role_of is None or self.role_of(token) is not None
 
     def is_current(self, login: BrowserSession) -> bool:
-        """Whether a login is not over."""
+        """Whether a login is not over; to ask is no use of it."""
         if not login.secret:
             return self.is_good(login.token)
-        return self.sessions.find(login.secret) is login and (
+        return self.sessions.find(login.secret, is_use=False) is login and (
             not login.token or self.is_good(login.token)
         )
 
@@ -109,9 +109,13 @@ class ConsoleState:
 
     def audit(self, login: BrowserSession, act: str, target: str, reason: str, place: str) -> None:
         """Write down what someone did: in the log, and in the audit log of the own manager."""
-        log_event(_log, "act", who=login.who, act=act, target=target, reason=reason, place=place)
+        self.log(login, act, target, reason, place)
         if self.keep_audit is not None:
             self.keep_audit(login.token, act, target, reason)
+
+    def log(self, login: BrowserSession, act: str, target: str, reason: str, place: str) -> None:
+        """Write down in the log what someone did, and from where."""
+        log_event(_log, "act", who=login.who, act=act, target=target, reason=reason, place=place)
 
     def _audit_plan(self, plan: Plan, how: str) -> None:
         asked = plan.asked

@@ -149,6 +149,7 @@ class QueueManager(Core):
         ([MS-MQDMPR] 3.1.7.1.3).
         """
         path = self.check_creation(name, caller)
+        self.audit.acted(caller, "create queue", shown(path))
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
         owned = owned_by(caller, properties.pop("permissions", ""), self.settings.new_queues)
@@ -169,7 +170,7 @@ class QueueManager(Core):
         path = self.resolver.local(parse_name(name))
         if path is None:
             raise IllegalQueuePathName(f"{name}: not a queue of this manager")
-        with self._recorded(caller, "create queue", shown(path)):
+        with self._refusals_recorded(caller, "create queue", shown(path)):
             authorize_manager(caller, ManagerRights.CREATE_QUEUE, self.settings.permissions)
         parts = split_queue(path)
         if parts.suffix or parts.subqueue:
@@ -193,12 +194,14 @@ class QueueManager(Core):
 
     def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
         """Delete the queue with this name."""
-        return self.queue_lifecycle.delete(self.check_deletion(name, caller), caller)
+        queue = self.check_deletion(name, caller)
+        self.audit.acted(caller, "delete queue", path_name(queue))
+        return self.queue_lifecycle.delete(queue, caller)
 
     def check_deletion(self, name: str, caller: Caller = INTERNAL) -> ManagedQueue:
         """The queue with this name, which a caller may delete."""
         queue = self.find_queue(name)
-        with self._recorded(caller, "delete queue", path_name(queue)):
+        with self._refusals_recorded(caller, "delete queue", path_name(queue)):
             authorize_queue(caller, QueueRights.DELETE_QUEUE, queue)
         return queue
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from tests.unit.console.harness import AS_PROGRAM, TOKEN, Desk, at_desk, desk
 
-from openmsmq.console.application import COOKIE, ROUTES, load_files, who_of
+from openmsmq.console.application import COOKIE, IDLE_HEADER, ROUTES, load_files, who_of
 from openmsmq.console.limits import LOGINS_FAILED_MAX
 
 OWN = {"X-OpenMSMQ": "1"}
@@ -154,6 +154,23 @@ async def test_a_login_ends_with_its_token(desk: Desk) -> None:
     assert (await desk.client.get("/api/v1/plans")).status == 200
     desk.state.role_of = lambda token: None
     assert (await desk.client.get("/api/v1/plans")).status == 401
+
+
+@at_desk
+async def test_a_page_that_no_one_touches_is_logged_out(desk: Desk) -> None:
+    """Neither changes that it listens to nor what it asks by itself keep a login alive."""
+    await desk.client.post("/api/v1/session", json={"token": TOKEN}, headers=OWN)
+    (login,) = desk.state.sessions._sessions.values()
+
+    async def used_by(path: str, **headers: str) -> bool:
+        login.used = 5.0 + login.began - 60
+        async with desk.client.get(path, headers={**OWN, **headers}) as answer:
+            assert answer.status == 200
+        return login.used > login.began - 50
+
+    assert await used_by("/api/v1/plans")
+    assert not await used_by("/api/v1/plans", **{IDLE_HEADER: "1"})
+    assert not await used_by("/api/v1/events")
 
 
 def test_a_log_never_sees_a_secret() -> None:

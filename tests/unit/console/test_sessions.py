@@ -76,6 +76,16 @@ def test_a_session_ends_when_it_is_idle_or_old_or_ended() -> None:
     assert sessions.find("") is None
 
 
+def test_what_a_page_asks_by_itself_is_no_use_of_a_login() -> None:
+    clock = Time()
+    sessions = Sessions(KEY, clock)
+    idle = sessions.begin("", "me", "admin")
+    clock.now += SESSION_IDLE_S - 1
+    assert sessions.find(idle.secret, is_use=False) is idle
+    clock.now += 2
+    assert sessions.find(idle.secret, is_use=False) is None
+
+
 def test_there_is_a_limit_of_sessions() -> None:
     clock = Time()
     sessions = Sessions(KEY, clock)

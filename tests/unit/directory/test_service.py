@@ -254,6 +254,19 @@ def test_a_public_queue_is_changed_in_the_directory_first() -> None:
     in_office(test)
 
 
+def test_a_public_queue_is_made_and_deleted_with_one_audit_entry_each() -> None:
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        anna = Caller("anna", Grant("admin", user="anna"))
+        await answer(office, lambda: office.service.create_queue(".\\orders", anna, {}))
+        await answer(office, lambda: office.service.delete_queue(".\\orders", anna))
+        entries = office.driver.call(lambda: office.local.audit_entries(0, 100))
+        acts = [entry.act for entry in entries if entry.by == "anna"]
+        assert acts == ["create queue", "delete queue"]
+
+    in_office(test)
+
+
 def test_a_public_queue_is_deleted_in_the_directory_first() -> None:
     """MQDS-117"""
 

@@ -97,8 +97,12 @@ class ApiCall:
         return int(text)
 
     def audit(self, act: str, target: str, reason: str = "") -> None:
-        """Write down what someone did."""
+        """Write down what someone did, in the audit log, too: no manager does so by itself."""
         self.state.audit(self.login, act, target, reason, self.request.remote or "")
+
+    def log(self, act: str, target: str, reason: str = "") -> None:
+        """Write down what someone did and the manager has in its audit log."""
+        self.state.log(self.login, act, target, reason, self.request.remote or "")
 
 
 CallHandler = Callable[[ApiCall], Awaitable[Any]]

@@ -11,10 +11,12 @@ from aiohttp import web
 
 from openmsmq.console.attention import findings_of
 from openmsmq.console.limits import LISTENERS_MAX
+from openmsmq.console.links import ManagerLink
 from openmsmq.console.models import FindingView, ManagerView, SettingsView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiRoute
 from openmsmq.console.rest.plan_calls import is_letter_queue
+from openmsmq.console.sampler import Sampler
 from openmsmq.errors import AccessDenied, MQError
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
@@ -95,7 +97,7 @@ async def control_outgoing(call: ApiCall) -> None:
     manager = await call.manager()
     async with await manager.open_queue(call.part("name"), access=Access.OPERATE) as queue:
         await {"pause": queue.pause, "resume": queue.resume, "retry": queue.retry}[act]()
-    call.audit(act, queue.name)
+    call.log(act, queue.name)
 
 
 async def peers(call: ApiCall) -> list[dict[str, Any]]:
@@ -128,7 +130,7 @@ async def end_transaction(call: ApiCall) -> None:
         )
     manager = await call.manager()
     await (manager.commit_prepared if outcome == "commit" else manager.abort_prepared)(xid)
-    call.audit(f"{outcome} prepared", xid)
+    call.log(f"{outcome} prepared", xid)
 
 
 async def subscriptions(call: ApiCall) -> list[dict[str, Any]]:
@@ -153,7 +155,7 @@ async def change_settings(call: ApiCall) -> SettingsView:
             400, f"there is no setting {name[:40]!r}", f"known: {', '.join(known)}"
         )
     await manager.configure(**changes)
-    call.audit("configure", "", ", ".join(f"{a} = {b}" for a, b in changes.items()))
+    call.log("configure", "", ", ".join(f"{a} = {b}" for a, b in changes.items()))
     return SettingsView(asdict(await manager.settings()))
 
 
@@ -163,10 +165,17 @@ async def audit(call: ApiCall) -> list[dict[str, Any]]:
     return [asdict(one) for one in await (await call.manager()).audit(after=after)]
 
 
+async def _watched(link: ManagerLink) -> Sampler:
+    """The numbers of a manager, for who may see any: else `AccessDenied`."""
+    if not link.sampler.totals:
+        await (await link.manager()).queues()
+    link.sampler.start()
+    return link.sampler
+
+
 async def series(call: ApiCall) -> dict[str, Any]:
     """Numbers over the last 15 minutes, of the manager or of one queue."""
-    sampler = call.link().sampler
-    sampler.start()
+    sampler = await _watched(call.link())
     step = call.number("step", 1, 1, _STEPS) or 1
     name = call.text("queue")
     if name:
@@ -180,7 +189,8 @@ async def series(call: ApiCall) -> dict[str, Any]:
 
 async def events(call: ApiCall) -> web.StreamResponse:
     """Changes of the numbers of a manager, as server-sent events."""
-    link = call.link(call.text("manager"))
+    link = call.link(call.text("manager") or next(iter(call.state.entries), ""))
+    await _watched(link)
     used = sum(len(one.sampler.listeners) for one in call.state.links.all())
     if used >= LISTENERS_MAX:
         raise RequestRefused(503, f"{LISTENERS_MAX} pages listen already", "ask every few seconds")

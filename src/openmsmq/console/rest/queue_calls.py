@@ -62,7 +62,7 @@ async def create_queue(call: ApiCall) -> ApiReply:
     given = _properties(asked)
     given.pop("name")
     async with await manager.create_queue(asked.name, **given) as queue:
-        call.audit("create queue", queue.name)
+        call.log("create queue", queue.name)
         info = await queue.info()
     return ApiReply(queue_view(info), {"ETag": etag_of(info)}, 201)
 
@@ -102,7 +102,7 @@ async def change_queue(call: ApiCall) -> ApiReply:
             if changes.get(name, 0) is None:
                 changes[name] = inf
         await queue.set(**changes)
-        call.audit("change queue", queue.name, ", ".join(f"{a} = {b}" for a, b in changes.items()))
+        call.log("change queue", queue.name, ", ".join(f"{a} = {b}" for a, b in changes.items()))
         info = await queue.info()
     return ApiReply(queue_view(info), {"ETag": etag_of(info)})
 
@@ -122,7 +122,7 @@ async def delete_queue(call: ApiCall) -> None:
                 f"say so: ?messages={info.messages}",
             )
     await (await call.manager()).delete_queue(name)
-    call.audit("delete queue", info.name, f"{info.messages} messages")
+    call.log("delete queue", info.name, f"{info.messages} messages")
 
 
 def etag_of(info: QueueInfo) -> str:
