@@ -157,6 +157,7 @@ class ProgramEnd(End):
     certificate: Mapping[str, Any] = {}
     unix = ()
     peer = "its computer"
+    received = sent = 0
 
     @property
     def write_buffer_full(self) -> bool:

@@ -45,3 +45,12 @@ removed.
 
 BUFFER_SIZE: Final = 256 << 10
 "Bytes of one session that wait to be written. At the limit: they are written at once."
+
+RECORDINGS_MAX: Final = 10
+"Recordings that clients asked for and that are kept. At the limit: the oldest is removed."
+
+RECORDING_S_MAX: Final = 3600
+"Seconds that such a recording may take. At the limit: the call is refused, `InvalidParameter`."
+
+ASKED_FILES_MAX: Final = 32
+"Files of such a recording. At the limit: the oldest of them is removed."

@@ -33,6 +33,8 @@ class Connection(asyncio.Protocol):
 
     write_buffer_full = False
     "So much waits to be sent that nothing should be added; it is asked several times a message."
+    received = sent = 0
+    "Bytes that came, and that were sent."
 
     def __init__(
         self,
@@ -69,6 +71,8 @@ class Connection(asyncio.Protocol):
         "The peer's address, for people."
         self.local = self.remote = NOWHERE
         "IP address and port of both sides, if they have one."
+        self.tap: Callable[[bytes], None] | None = None
+        "Hears what is sent."
         self.certificate: Mapping[str, Any] = {}
         "The certificate that the peer showed and that was verified; empty for none."
 
@@ -119,6 +123,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         assert self._machine is not None
+        self.received += len(data)
         if not self._is_closing:
             self._machine.receive_data(data, self._now())
             self.update()
@@ -134,6 +139,8 @@ class Connection(asyncio.Protocol):
 
     def write(self, data: bytes) -> None:
         """Send bytes, together with all others of this round of the event loop."""
+        if self.tap is not None:
+            self.tap(data)
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(data)
@@ -144,6 +151,7 @@ class Connection(asyncio.Protocol):
     def _flush(self) -> None:
         out, self._out = self._out, []
         was_full = self.write_buffer_full
+        self.sent += self._out_bytes
         self._out_bytes = 0
         self.write_buffer_full = self._is_blocked
         if out and self._transport is not None and not self._transport.is_closing():

@@ -1,4 +1,4 @@
-"""Other queue managers, and sessions of multicast, as programs and people see them."""
+"""Other queue managers, sessions and recordings of them, as programs and people see them."""
 
 from __future__ import annotations
 
@@ -49,3 +49,53 @@ class MulticastInfo:
     "Requests for repairs, received or sent."
     lost: int
     "Packets that will never come."
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A connection of another queue manager, or of a program."""
+
+    id: str
+    "What it is ended by: `m7` of a manager, `p12` of a program."
+    kind: str
+    "`manager` or `program`."
+    peer: str
+    "The address of the other side."
+    name: str
+    "The identity of the manager, or what the program calls itself."
+    who: str
+    "Whom the program is to permissions: `token:3f9a01c7`; of a manager, names of its computer."
+    incoming: bool
+    "The other side has connected."
+    is_open: bool
+    "It is established."
+    age: int
+    "Seconds since it began."
+    received: int
+    sent: int
+    "Bytes, both."
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingFile:
+    """A file of a recording."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingInfo:
+    """A recording that someone asked for."""
+
+    id: str
+    state: str
+    "`running` or `done`."
+    peer: str
+    "The address whose sessions are recorded; empty for all."
+    began: int
+    until: int
+    "Seconds since 1970 UTC, both."
+    by: str
+    "Who asked for it."
+    files: tuple[RecordingFile, ...] = ()

@@ -28,6 +28,7 @@ class SessionEnd(StrEnum):
     TOO_SLOW = "packet too slow"
     STOPPED = "stopped"
     UNSAFE = "too many messages with wrong signatures or keys"
+    ENDED = "ended by an administrator"
     NOT_PINNED = "another queue manager answered than the pinned one"
 
 

@@ -14,13 +14,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from openmsmq.capture.recorder import FLUSH_AFTER, Recorder, Recording
+from openmsmq.capture.recorder import FLUSH_AFTER, Recorder
+from openmsmq.capture.recordings import RunningRecording, Tap
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.peers import Pin
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import MQError
 from openmsmq.net.connection import Connection
 from openmsmq.net.wire import Wire
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
@@ -34,9 +36,11 @@ from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.peers.addresses import PORT
+from openmsmq.transports.peers.control import SessionControl
 from openmsmq.transports.peers.tls import PeerCertificates
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus
+from openmsmq.types.peers import SessionInfo
 
 CONNECT_WITHIN: Final = 30.0
 "Seconds that another computer has to answer."
@@ -70,6 +74,7 @@ class BinaryListener:
         self._clock = clock
         self.recorder = None if config.record is None else Recorder(config.record)
         self._flushing: asyncio.Task[None] | None = None
+        self.control = SessionControl(config.data, clock, self.call_later)
         entries = config.peers.items()
         peers = {name: split_address(entry.address, PORT) for name, entry in entries}
         own = (config.tls_cert, config.tls_key) if config.tls_cert and config.tls_key else None
@@ -127,12 +132,18 @@ class BinaryListener:
     def _speak(
         self, connection: Connection, make: Callable[[Wire], PeerMachine], *, accepted: bool
     ) -> Spoken:
-        tap = None
-        if self.recorder is not None:
-            ends = connection.local, connection.remote
-            recording = self.recorder.session(*ends, self._clock.now(), accepted=accepted)
-            tap = Tap(connection, recording, self._clock)
-        return Spoken(self, self._driver, connection, make, tap)
+        taps = []
+        running = self.control.recordings.running
+        asked = running.recorder if running and running.is_about(connection.address) else None
+        ends = connection.local, connection.remote
+        for recorder in (self.recorder, asked):
+            if recorder is not None:
+                recording = recorder.session(*ends, self._clock.now(), accepted=accepted)
+                is_asked = recorder is asked
+                taps.append(Tap(recording, self._clock, from_start=True, is_asked=is_asked))
+        spoken = Spoken(self, self._driver, connection, make, taps)
+        self.control.add(spoken)
+        return spoken
 
     # How much others may have of this manager
 
@@ -182,6 +193,7 @@ class BinaryListener:
     def gone(self, spoken: Spoken) -> None:
         """A connection is over."""
         self._unfinished.forget(spoken)
+        self.control.forget(spoken)
         self._accepted.pop(spoken, None)
 
     def _look_again(self) -> None:
@@ -239,6 +251,7 @@ class BinaryListener:
         """Close all sessions, and accept no more."""
         del reason  # the protocol has no words for it
         await self._listener.close()
+        self.control.close()
         if self._looking is not None:
             self._looking.cancel()
         for task in self._connecting:
@@ -277,46 +290,6 @@ class TlsListener:
         await self._listener.close()
 
 
-class Tap:
-    """A connection whose every byte is recorded."""
-
-    def __init__(self, connection: Connection, recording: Recording, clock: Clock) -> None:
-        self._connection = connection
-        self._recording = recording
-        self._clock = clock
-
-    @property
-    def write_buffer_full(self) -> bool:
-        """Too much waits to be sent for anything to be added."""
-        return self._connection.write_buffer_full
-
-    @property
-    def address(self) -> str:
-        """The IP address of the other side."""
-        return self._connection.address
-
-    def write(self, data: bytes) -> None:
-        """Send bytes."""
-        self._recording.sent(data, self._clock.now())
-        self._connection.write(data)
-
-    def received(self, data: bytes) -> None:
-        """Bytes came."""
-        self._recording.received(data, self._clock.now())
-
-    def close(self) -> None:
-        """Send what is to be sent, and end it."""
-        self._connection.close()
-
-    def update(self) -> None:
-        """The machine's `is_full` or `next_deadline` has changed."""
-        self._connection.update()
-
-    def lost(self) -> None:
-        """The connection is over."""
-        self._recording.closed(self._clock.now())
-
-
 class Spoken:
     """A machine on a connection, whose every step is one of the manager's."""
 
@@ -326,8 +299,11 @@ class Spoken:
         driver: LoopDriver,
         connection: Connection,
         make: Callable[[Wire], PeerMachine],
-        tap: Tap | None,
+        taps: list[Tap],
     ) -> None:
+        """`taps` hear what is said."""
+        self.number = listener.control.next_number()
+        self._began = listener.now()
         self._listener = listener
         self._driver = driver
         self._connection = connection
@@ -336,11 +312,56 @@ class Spoken:
         "The backlog: pieces of what came, and what is done when there is no more."
         self._pieces = 1
         "How many of them are handled in a turn."
-        self._tap = tap
-        self._machine = driver.call(lambda: make(tap or connection))
+        self._taps = taps
+        connection.tap = self._sent if taps else None
+        self._machine = driver.call(lambda: make(connection))
         if isinstance(self._machine, Link):
             self._machine.fingerprint = connection.fingerprint
         connection.on_eof = lambda: self._do_later(connection.finish)
+
+    def _sent(self, data: bytes) -> None:
+        for tap in self._taps:
+            tap.sent(data)
+
+    def record(self, running: RunningRecording, clock: Clock) -> None:
+        """Write down what is said from now on, if the recording is about it."""
+        connection = self._connection
+        if running.is_about(connection.address) and not self._is_over:
+            accepted = not (isinstance(self._machine, Link) and self._machine.is_initiator)
+            ends = connection.local, connection.remote
+            recording = running.recorder.session(*ends, clock.now(), accepted=accepted)
+            self._taps.append(Tap(recording, clock, from_start=False, is_asked=True))
+            connection.tap = self._sent
+
+    def record_no_more(self) -> None:
+        """The recording that a client asked for is over."""
+        for tap in [one for one in self._taps if one.is_asked]:
+            self._taps.remove(tap)
+            tap.close()
+        if not self._taps:
+            self._connection.tap = None
+
+    def end(self) -> None:
+        """End it, since an administrator has asked for that."""
+        self.cut(SessionEnd.ENDED, "an administrator asked for it")
+
+    def info(self) -> SessionInfo:
+        """What is known of it."""
+        connection, machine = self._connection, self._machine
+        peer = machine.session.peer if isinstance(machine, Link) else NO_GUID
+        name = "" if peer == NO_GUID else str(peer)
+        return SessionInfo(
+            id=f"m{self.number}",
+            kind="manager",
+            peer=connection.peer,
+            name=name,
+            who=self._listener.transport.known.name_of(peer),
+            incoming=not (isinstance(machine, Link) and machine.is_initiator),
+            is_open=machine.is_open and not self._is_over,
+            age=int(self._listener.now() - self._began),
+            received=connection.received,
+            sent=connection.sent,
+        )
 
     @property
     def is_full(self) -> bool:
@@ -382,8 +403,10 @@ class Spoken:
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take what the other side sent: of a known manager at once, of a stranger in turns."""
-        if self._tap is not None:
-            self._tap.received(data)
+        if self._taps:
+            is_whole = not self._pending
+            for tap in self._taps:
+                tap.received(data, is_whole=is_whole)
         if self.is_known and not self._later:
             self._take(data, now)
             return
@@ -461,8 +484,9 @@ class Spoken:
     def _end(self) -> None:
         self._listener.gone(self)
         self._do(self._machine.lost)
-        if self._tap is not None:
-            self._tap.lost()
+        for tap in self._taps:
+            tap.close()
+        self._taps = []
 
     def _do(self, call: Callable[[], None]) -> None:
         with suppress(MQError):  # the manager is closed

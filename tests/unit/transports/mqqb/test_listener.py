@@ -16,6 +16,8 @@ from tests.unit.engine import handles
 from tests.unit.service.stores import PATIENCE
 from tests.unit.transports.mqqb.joined import PEER, establish, parameters
 
+from openmsmq.capture.capture import read_frames
+from openmsmq.capture.packets import captured_packets
 from openmsmq.clock import SystemClock
 from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -322,6 +324,58 @@ def test_all_that_is_said_can_be_recorded(tmp_path: Path) -> None:
                 await b.receive(queue)
         found = b"".join(path.read_bytes() for path in (tmp_path / "record").iterdir())
         assert b"recorded text" in found
+
+    run(test)
+
+
+def test_a_session_is_seen_recorded_from_its_middle_and_ended(tmp_path: Path) -> None:
+    """What is recorded can be decoded, though packets were half-way when it began."""
+
+    async def test() -> None:
+        async with at(tmp_path, "b") as (b, (host, port)):
+            queue = await b.create()
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
+                name = r"DIRECT=OS:b\private$\q"
+                await a.send(name, "before")
+                await b.receive(queue)
+                begun = b.listener.control.start_recording(60, "127.0.0.1", "me")
+                await a.send(name, "recorded text", "and more")
+                await b.receive(queue, 2)
+                ((seen,), (other,)) = b.listener.control.sessions(), a.listener.control.sessions()
+                assert (seen.incoming, other.incoming) == (True, False)
+                assert seen.is_open
+                assert seen.received > 0
+                assert seen.sent > 0
+                assert seen.name == str(a.local.identity)
+                b.listener.control.stop_recording(begun.id)
+                await a.send(name, "after")
+                await b.receive(queue)
+                assert not b.listener.control.end_session(99)
+                assert b.listener.control.end_session(int(seen.id[1:]))
+                assert b.listener.control.sessions() == []
+                await until(lambda: b.transport.ended_by[SessionEnd.ENDED] == 1)
+                await a.send(name, "on another session")
+                await b.receive(queue)
+        (info,) = b.listener.control.recordings.all()
+        chunks = [b.listener.control.recordings.read(info.id, info.files[0].name, 0, 1 << 20)]
+        assert b"before" not in chunks[0]
+        assert b"after" not in chunks[0]
+        found = [one.description.kind for one in captured_packets(read_frames(chunks), port)]
+        assert len([kind for kind in found if kind == "UserMessage"]) == 2, found
+
+    run(test)
+
+
+def test_a_recording_ends_with_its_time(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "b") as (b, place):
+            b.listener.control.start_recording(1, "", "me")
+            _, writer = await asyncio.open_connection(*place)
+            await until(lambda: b.listener.control.sessions())
+            await until(lambda: b.listener.control.recordings.running is None)
+            writer.close()
+        (info,) = b.listener.control.recordings.all()
+        assert info.state == "done"
 
     run(test)
 
