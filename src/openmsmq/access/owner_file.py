@@ -20,6 +20,7 @@ from openmsmq.errors import StorageError
 from openmsmq.process import this_process
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
+from openmsmq.types.caller import Caller
 from openmsmq.types.history import FileChange
 
 FORMAT: Final = 2
@@ -114,12 +115,18 @@ class OwnerFile(Generic[T]):
         finally:
             os.close(lock)
 
-    def note(self, act: str, target: str, reason: str = "") -> None:
-        """Say what is being changed, for the audit log: it is written with the change."""
+    def note(self, act: str, target: str, reason: str = "", caller: Caller | None = None) -> None:
+        """Say what is being changed, for the audit log: it is written with the change.
+
+        Without a caller it is the user of this process who does it.
+        """
         now = time.time()
         last = self._changes[-1].number if self._changes else 0
-        number, who = max(last + 1, int(now * 1000)), f"unix:{os.getuid()}"
-        change = FileChange(number, int(now), who, act, target, reason, this_process())
+        number = max(last + 1, int(now * 1000))
+        who, by = f"unix:{os.getuid()}", this_process()
+        if caller is not None:
+            who, by = caller.principal, caller.name
+        change = FileChange(number, int(now), who, act, target, reason, by)
         self._changes = [*self._changes, change][-CHANGES_MAX:]
 
     def _is_edited(self) -> bool:

@@ -21,7 +21,7 @@ from openmsmq.clock import Clock, SystemClock
 from openmsmq.errors import InvalidParameter, StorageError
 from openmsmq.runtime.logs import log_event
 from openmsmq.store.files import make_directory
-from openmsmq.types.caller import Grant, Role, rights_of
+from openmsmq.types.caller import Caller, Grant, Role, TokenInfo, rights_of
 
 TOKENS_FILE: Final = "tokens.json"
 _PREFIX: Final = "omq"
@@ -87,6 +87,8 @@ class Tokens:
         self._file: OwnerFile[Token] = OwnerFile(
             directory / TOKENS_FILE, "tokens", _decode, asdict, TokensDamaged
         )
+        self._used: dict[str, int] = {}
+        "When each was shown last; of those that were good, so that there are no more than tokens."
 
     @classmethod
     def load(cls, directory: Path, clock: Clock | None = None) -> Tokens:
@@ -119,7 +121,22 @@ class Tokens:
         matches = hmac.compare_digest(known.encode(), _hash(salt, secret).encode())
         if token is None or not matches or token.is_expired(self._clock.now()):
             return None
+        self._used[token.id] = int(self._clock.now())
         return token.grant
+
+    def grant_of(self, identifier: str) -> Grant | None:
+        """What the holder of a token may do; None if its time is over."""
+        token = next((one for one in self if one.id == identifier), None)
+        if token is None:
+            raise NoSuchToken(identifier[:20])
+        return None if token.is_expired(self._clock.now()) else token.grant
+
+    def info(self, token: Token) -> TokenInfo:
+        """A token without its secret."""
+        used = self._used.get(token.id)
+        return TokenInfo(
+            token.id, token.role, token.queues, token.label, token.created, token.expires, used
+        )
 
     def ending(self, grant: Grant) -> Literal["", "revoked", "expired"]:
         """The state of a token that was presented, as the file was read last."""
@@ -139,6 +156,7 @@ class Tokens:
         *,
         label: str = "",
         expires: int | None = None,
+        caller: Caller | None = None,
     ) -> tuple[Token, str]:
         """A new token, and the text its holder shows; that is kept nowhere."""
         make_directory(self._directory)
@@ -153,10 +171,10 @@ class Tokens:
                 identifier, role, patterns, label, created, expires, salt, _hash(salt, secret)
             )
             tokens[identifier] = token
-            self._file.note("create token", f"token:{identifier}", _words(token))
+            self._file.note("create token", f"token:{identifier}", _words(token), caller)
         return token, f"{_PREFIX}_{identifier}_{secret}"
 
-    def revoke(self, identifier: str) -> Token:
+    def revoke(self, identifier: str, caller: Caller | None = None) -> Token:
         """Accept this token no longer."""
         if not self._directory.is_dir():
             raise NoSuchToken(identifier)
@@ -164,7 +182,7 @@ class Tokens:
             token = tokens.pop(identifier, None)
             if token is None:
                 raise NoSuchToken(identifier)
-            self._file.note("revoke token", f"token:{identifier}", _words(token))
+            self._file.note("revoke token", f"token:{identifier}", _words(token), caller)
         return token
 
 

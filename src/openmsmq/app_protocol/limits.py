@@ -23,3 +23,5 @@ DEPTH_MAX: Final = 32
 """Levels of objects and arrays in the members of a frame. At the limit: the frame is refused as
 malformed.
 """
+FILE_PART_MAX: Final = 1024 * 1024
+"Bytes of a recording in one answer. At the limit: the client asks for the next part."

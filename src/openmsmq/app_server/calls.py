@@ -9,6 +9,7 @@ from typing import Any, Final
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.limits import REDIRECT_MAX
 from openmsmq.app_protocol.members import Arguments, JsonObject
+from openmsmq.app_server.control_calls import ControlCalls
 from openmsmq.app_server.limits import PAGE_MAX
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscription_calls import SubscriptionCalls
@@ -58,7 +59,7 @@ SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 Handler = Callable[[AppSession, int, Arguments], None]
 
 
-class Calls(SubscriptionCalls, TransactionCalls):
+class Calls(ControlCalls, SubscriptionCalls, TransactionCalls):
     """The calls there are."""
 
     def __init__(self) -> None:

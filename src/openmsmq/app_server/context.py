@@ -98,8 +98,10 @@ class SessionContext:
         self.local = server.local
         self.driver = server.driver
         self.wire = wire
-        self.now = now
+        self.now = self.began = now
         "The time, as of the last call."
+        self.serial = 0
+        "What others know it by; programs are counted."
         self.is_over = False
         self.grant: Grant | None = None
         self.caller = Caller()

@@ -25,3 +25,7 @@ REFUSALS_MAX: Final = 16
 """Connections beyond the limit that get a reason at the same time. At the limit: further ones are
 closed without.
 """
+LABEL_MAX: Final = 200
+"Characters of the label of a token. At the limit: the call is refused, `InvalidParameter`."
+PATTERNS_MAX: Final = 100
+"Patterns of queues of a token. At the limit: the call is refused, `InvalidParameter`."

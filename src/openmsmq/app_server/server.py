@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -22,7 +22,9 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import TOO_MANY, Load, ServiceMetrics
+from openmsmq.transports.peers.control import SessionControl
 from openmsmq.types.caller import ANONYMOUS, EVERYTHING, Grant
+from openmsmq.types.settings import ConfigurationEntry
 
 REFUSAL_DELAY_S: Final = 1.0
 "Before a wrong token is answered, so that guessing is slow."
@@ -46,10 +48,12 @@ class AppServer:
         hello_timeout_s: float = HELLO_TIMEOUT_S,
         read_proxy: ReadProxy | None = None,
         directory: EnterpriseDirectory | None = None,
+        configured: Callable[[], list[ConfigurationEntry]] = list,
     ) -> None:
         """With a proxy, programs read queues of other managers through this one.
 
-        With a directory, public queues are found and made in it.
+        With a directory, public queues are found and made in it. `configured` tells how the service
+        is configured.
         """
         self.local = local
         self.driver = driver
@@ -64,9 +68,13 @@ class AppServer:
         self.hello_timeout_s = hello_timeout_s
         self.read_proxy = read_proxy
         self.directory = directory
+        self.configured = configured
         self._sessions: dict[AppSession, None] = {}
         "The oldest first."
         self._closed_because = ""
+        self._serial = 0
+        self.control: SessionControl | None = None
+        "The sessions of other managers; None before there is a listener for them."
 
     @property
     def clients(self) -> int:
@@ -87,6 +95,8 @@ class AppServer:
     def accept(self, wire: ProgramWire, now: float, *, is_trusted: bool) -> AppSession:
         """A program has connected; one that is trusted needs neither token nor certificate."""
         session = AppSession(self, wire, now, is_trusted=is_trusted)
+        self._serial += 1
+        session.serial = self._serial
         self._sessions[session] = None
         self.metrics.client_connected()
         if self._closed_because:

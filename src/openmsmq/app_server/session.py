@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final, Protocol
 
+from openmsmq.access.tokens import Tokens
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.frames import (
     Frame,
@@ -30,8 +31,10 @@ from openmsmq.errors import (
     Malformed,
     MQError,
 )
+from openmsmq.transports.peers.control import SessionControl
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import MessageIds, SentId
+from openmsmq.types.settings import ConfigurationEntry
 
 READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
@@ -47,6 +50,15 @@ class SessionServer(Server, Protocol):
     def remove(self, session: AppSession) -> None:
         """A program has disconnected."""
         ...
+
+    @property
+    def sessions(self) -> list[AppSession]:
+        """The sessions of all programs."""
+        ...
+
+    tokens: Tokens
+    control: SessionControl | None
+    configured: Callable[[], list[ConfigurationEntry]]
 
 
 class AppSession(SessionContext):

@@ -31,6 +31,16 @@ class ProgramWire(Wire, Protocol):
         """The program has closed the connection, which was not noticed since nothing is read."""
         ...
 
+    @property
+    def received(self) -> int:
+        """Bytes that came."""
+        ...
+
+    @property
+    def sent(self) -> int:
+        """Bytes that were sent."""
+        ...
+
     def abort(self) -> None:
         """Close the connection at once."""
         ...

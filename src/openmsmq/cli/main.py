@@ -70,6 +70,10 @@ COMMANDS: Final = {
         "completion:completion",
         "Print the script that makes a shell complete commands, options and names of queues.",
     ),
+    "configuration": (
+        "sessions.command:configuration",
+        "Show how a service is configured, and what its file would change.",
+    ),
     "console": (
         "console.command:console",
         "Run the web console for several queue managers, until Ctrl-C stops it.",
@@ -124,10 +128,18 @@ COMMANDS: Final = {
         "Run data pipelines on Spark, watch them, and stop them.",
     ),
     "queue": ("queue:queue", "Create, delete, list and change queues."),
+    "recording": (
+        "sessions.command:recording",
+        "Record what a service and other queue managers say to each other, for some time.",
+    ),
     "restore": ("maintenance:restore", "Restore BACKUP as the store of the directory."),
     "serve": (
         "serve:serve",
         "Run a queue manager as a service, until a signal stops it.",
+    ),
+    "session": (
+        "sessions.command:session",
+        "List and end connections of other queue managers and of programs with a service.",
     ),
     "spark": ("spark:spark", "Prepare a Spark cluster."),
     "subscription": (

@@ -139,7 +139,7 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     config = load()
     set_up_logs(config.log_format, config.log_level, sys.stderr)
     descriptors = raise_limit(needed(config))
-    listeners = StandardListeners(config, descriptors, _console_pages(config))
+    listeners = StandardListeners(config, descriptors, _console_pages(config), reload=load)
     service = Service(config, listeners, reload=load)
     _relax_collector()
     _keep_memory()

@@ -23,6 +23,7 @@ from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.caller import TokenInfo
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
@@ -30,11 +31,17 @@ from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.pack import COUNT_MIN, Packer
-from openmsmq.types.peers import MulticastInfo, PeerInfo
+from openmsmq.types.peers import (
+    MulticastInfo,
+    PeerInfo,
+    RecordingFile,
+    RecordingInfo,
+    SessionInfo,
+)
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage, received_together
-from openmsmq.types.settings import Settings
+from openmsmq.types.settings import ConfigurationEntry, Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
 
@@ -361,3 +368,65 @@ def settings(item: Members) -> Settings:
     values = item.values
     known = {name: values[name] for name in Settings.__dataclass_fields__ if name in values}
     return Settings(**known)  # type: ignore[arg-type]
+
+
+def session_info(item: Members) -> SessionInfo:
+    """What is known of a session."""
+    return SessionInfo(
+        id=item.text("id"),
+        kind=item.text("kind"),
+        peer=item.text("peer"),
+        name=item.text("name"),
+        who=item.text("who"),
+        incoming=item.flag("incoming"),
+        is_open=item.flag("is_open"),
+        age=item.integer("age", maximum=U64_MAX),
+        received=item.integer("received", maximum=U64_MAX),
+        sent=item.integer("sent", maximum=U64_MAX),
+    )
+
+
+def recording_info(item: Members) -> RecordingInfo:
+    """What is known of a recording."""
+    files = tuple(
+        RecordingFile(one.text("name"), one.integer("size", maximum=U64_MAX))
+        for one in item.objects("files")
+    )
+    return RecordingInfo(
+        id=item.text("id"),
+        state=item.text("state"),
+        peer=item.text("peer"),
+        began=item.integer("began", maximum=U64_MAX),
+        until=item.integer("until", maximum=U64_MAX),
+        by=item.text("by"),
+        files=files,
+    )
+
+
+def token_info(item: Members) -> TokenInfo:
+    """What is known of a token."""
+    times = {
+        name: item.integer(name, maximum=U64_MAX) if item.has(name) else None
+        for name in ("expires", "used")
+    }
+    return TokenInfo(
+        id=item.text("id"),
+        role=item.text("role"),
+        queues=item.texts("queues"),
+        label=item.text("label"),
+        created=item.integer("created", maximum=U64_MAX),
+        **times,
+    )
+
+
+def configuration_entry(item: Members) -> ConfigurationEntry:
+    """What is known of an option of a service."""
+    return ConfigurationEntry(
+        place=item.text("place"),
+        running=item.text("running"),
+        file=item.text("file"),
+        is_default=item.flag("is_default"),
+        needs_restart=item.flag("needs_restart"),
+        reloads=item.flag("reloads"),
+        help=item.text("help"),
+    )

@@ -59,7 +59,7 @@ def config_text(config: Config) -> str:
         value, option = getattr(config, entry.name), OPTIONS[entry.name]
         if entry.name in _LEFT_OUT or value == getattr(_PLAIN, entry.name):
             continue
-        tables.setdefault(option.table, []).append(f"{option.key} = {_toml(value)}")
+        tables.setdefault(option.table, []).append(f"{option.key} = {toml_text(value)}")
     parts = [f"[{table}]\n" + "\n".join(lines) for table, lines in tables.items()]
     return "\n\n".join(parts) + "\n"
 
@@ -81,7 +81,7 @@ def write_down(config: Config, name: str) -> None:
         making.unlink(missing_ok=True)
 
 
-def _toml(value: object) -> str:
+def toml_text(value: object) -> str:
     """A value of TOML; texts are written as in JSON, which has the same escapes."""
     match value:
         case None:
@@ -91,14 +91,16 @@ def _toml(value: object) -> str:
         case int():
             return str(value)
         case tuple():
-            return f"[{', '.join(map(_toml, value))}]"
+            return f"[{', '.join(map(toml_text, value))}]"
         case PeerEntry() | HttpDestination() | RemoteManagerEntry():
-            return _toml(_table(value))
+            return toml_text(_table(value))
         case Grant():
             rights = tuple(value.role.split("+"))
-            return _toml({"rights": rights, "queues": value.patterns} if value.patterns else rights)
+            return toml_text(
+                {"rights": rights, "queues": value.patterns} if value.patterns else rights
+            )
         case Mapping():
-            items = (f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
+            items = (f"{json.dumps(key)} = {toml_text(item)}" for key, item in value.items())
             return f"{{ {', '.join(items)} }}"
     return json.dumps(str(value), ensure_ascii=False)
 

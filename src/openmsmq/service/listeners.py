@@ -28,6 +28,7 @@ from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.service.descriptors import needed, shares
 from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.service.options import OPTIONS
 from openmsmq.service.service import ServiceListener
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
@@ -36,6 +37,7 @@ from openmsmq.transports.pgm.service import MulticastService
 from openmsmq.transports.pgm.timers import PgmTiming
 from openmsmq.transports.pgm.transport import SourceSettings
 from openmsmq.types.caller import Caller
+from openmsmq.types.settings import ConfigurationEntry
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -70,13 +72,20 @@ class StandardListeners:
     """The console, which is there from the first moment on, and the listeners of all protocols."""
 
     def __init__(
-        self, config: Config, descriptors: int | None = None, pages: ConsolePages | None = None
+        self,
+        config: Config,
+        descriptors: int | None = None,
+        pages: ConsolePages | None = None,
+        *,
+        reload: Callable[[], Config] | None = None,
     ) -> None:
         """`ConfigError` if there is something wrong with the certificates.
 
         `descriptors` is how many files and connections this process may have open, if that counts.
-        `pages` are what people see at the console port.
+        `pages` are what people see at the console port. `reload` gives the configuration as it
+        would be at a start now.
         """
+        self._reload = reload
         self._config = config
         self._pages = pages
         self._shares = shares(config, needed(config) if descriptors is None else descriptors)
@@ -98,6 +107,14 @@ class StandardListeners:
         self._srmp_tls = server_tls(config, ask_clients=True)
         self._client_tls: list[ssl.SSLContext] = []
         self._srmp: SrmpService | None = None
+        self._server: AppServer | None = None
+
+    def _entries(self) -> list[ConfigurationEntry]:
+        """How the service is configured; `ConfigError` if its file is wrong now."""
+        from openmsmq.service.entries import configuration_entries
+
+        filed = self._config if self._reload is None else self._reload()
+        return configuration_entries(self._config, filed)
 
     def early(self, config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
         """The console."""
@@ -145,6 +162,8 @@ class StandardListeners:
             return {**listeners, **self._srmp_listener(local, driver, config)}
         if config.binary_port is not None:
             listeners["binary"] = binary = BinaryListener(local, driver, config, SystemClock())
+            if self._server is not None:
+                self._server.control = binary.control
             if binary.tls_listener is not None:
                 listeners["binary_tls"] = binary.tls_listener
         if config.takes_remote_calls:
@@ -178,7 +197,9 @@ class StandardListeners:
             certificates=self._certificates,
             read_proxy=None if local.is_hardened else self._read_proxy(config),
             directory=directory,
+            configured=self._entries,
         )
+        self._server = server
         listener = AppListener(server, self._app_tls)
         self._introduce(local, listener)
         return {"app": listener}
@@ -348,6 +369,8 @@ class StandardListeners:
 
         What others may do with theirs counts at once.
         """
+        live = {name: getattr(config, name) for name, one in OPTIONS.items() if one.live}
+        self._config = replace(self._config, **live)
         self._certificates.entries = config.tls_clients
         if self._srmp is not None:
             from openmsmq.service.signatures import load_signatures

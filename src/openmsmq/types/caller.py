@@ -186,3 +186,18 @@ class Caller:
 
 INTERNAL: Final = Caller()
 "The manager itself: what it does without being asked, such as to remove expired messages."
+
+
+@dataclass(frozen=True, slots=True)
+class TokenInfo:
+    """A token, without its secret."""
+
+    id: str
+    role: str
+    queues: tuple[str, ...]
+    "Patterns of names; none at all: every queue."
+    label: str
+    created: int
+    expires: int | None
+    used: int | None
+    """Seconds since 1970 UTC, all three; None: never, or for `used` not since the service began."""

@@ -120,3 +120,21 @@ class Settings:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationEntry:
+    """An option of a service, as it counts now and as it would at the next start."""
+
+    place: str
+    "Table and key in a file."
+    running: str
+    file: str
+    "Both as a file would say them; empty for what is off or has no value."
+    is_default: bool
+    "It counts as it would without a file and without options."
+    needs_restart: bool
+    "The file says something else, which counts from the next start on."
+    reloads: bool
+    "The file says something else, which counts after a reload."
+    help: str

@@ -54,6 +54,7 @@ class PlainWire:
 
     address = "10.0.0.9"
     peer = "a program"
+    received = sent = 0
 
     def __init__(self) -> None:
         self.certificate: Mapping[str, Any] = {}

@@ -20,6 +20,13 @@ class RemoteCalls:
         """Make a call that may be made again."""
         raise NotImplementedError
 
+    async def _call_once(self, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
+        """Make a call that must not be made twice."""
+        raise NotImplementedError
+
+    async def control(self, call: str, /, **arguments: Any) -> Members:
+        return await self._call_once(call, SLOW, **arguments)
+
     async def subscriptions(self, name: str) -> list[SubscriptionInfo]:
         answer = await self._call("subscriptions", **({"name": name} if name else {}))
         return [remote.subscription_info(item) for item in answer.objects("subscriptions")]

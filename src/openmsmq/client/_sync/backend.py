@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.types.access import Mode
@@ -139,6 +140,10 @@ class Backend(Protocol):
 
     def multicast(self) -> list[MulticastInfo]:
         """The sessions of groups."""
+        ...
+
+    def control(self, call: str, /, **arguments: Any) -> Members:
+        """Make a call about the service itself, once."""
         ...
 
     def queue_info(self, handle: Handle) -> QueueInfo:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._sync.backend import Backend
+from openmsmq.client._sync.control import ServiceControl
 from openmsmq.client._sync.cursor import Closable, Cursor
 from openmsmq.client._sync.queue_control import QueueControl
 from openmsmq.client._sync.stream import Stream
@@ -41,6 +42,8 @@ class Manager(Closable):
         self._backend = backend
         self.partners = Partners()
         "Those with whom it has a part in units."
+        self.control = ServiceControl(backend)
+        "What administrators do with the service."
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {self.state}>"

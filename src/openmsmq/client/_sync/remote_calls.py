@@ -21,6 +21,13 @@ class RemoteCalls:
         """Make a call that may be made again."""
         raise NotImplementedError
 
+    def _call_once(self, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
+        """Make a call that must not be made twice."""
+        raise NotImplementedError
+
+    def control(self, call: str, /, **arguments: Any) -> Members:
+        return self._call_once(call, SLOW, **arguments)
+
     def subscriptions(self, name: str) -> list[SubscriptionInfo]:
         answer = self._call("subscriptions", **({"name": name} if name else {}))
         return [remote.subscription_info(item) for item in answer.objects("subscriptions")]

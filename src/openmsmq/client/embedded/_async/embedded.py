@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from openmsmq.access.changes import AccessChanges
+from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import single_slices
@@ -32,7 +33,7 @@ from openmsmq.engine.subscriptions.info import (
 )
 from openmsmq.engine.transactions import transaction as model_transaction
 from openmsmq.engine.transactions.units import unit_infos
-from openmsmq.errors import TransactionSequence
+from openmsmq.errors import TransactionSequence, UnsupportedOperation
 from openmsmq.process import this_process
 from openmsmq.runtime.drivers import LoopDriver as Driver
 from openmsmq.runtime.startup import open_directory
@@ -229,6 +230,10 @@ class Embedded:
 
     async def peers(self) -> list[PeerInfo]:
         return self._driver.call(lambda: peer_infos(self._local))
+
+    async def control(self, call: str, /, **arguments: Any) -> Members:
+        words = call.replace("_", " ")
+        raise UnsupportedOperation(f"{words}: only a service can do that (openmsmq serve)")
 
     async def multicast(self) -> list[MulticastInfo]:
         return []  # only a service has a network

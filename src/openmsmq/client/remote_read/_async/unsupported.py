@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._async.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
@@ -42,6 +43,9 @@ class UnsupportedCalls:
 
     async def peers(self) -> list[PeerInfo]:
         raise self._unsupported("peers")
+
+    async def control(self, call: str, /, **arguments: Any) -> Members:
+        raise self._unsupported(call.replace("_", " "))
 
     async def multicast(self) -> list[MulticastInfo]:
         raise self._unsupported("multicast")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._sync.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
@@ -43,6 +44,9 @@ class UnsupportedCalls:
 
     def peers(self) -> list[PeerInfo]:
         raise self._unsupported("peers")
+
+    def control(self, call: str, /, **arguments: Any) -> Members:
+        raise self._unsupported(call.replace("_", " "))
 
     def multicast(self) -> list[MulticastInfo]:
         raise self._unsupported("multicast")

@@ -1,0 +1,1 @@
+"""Commands about a service itself: its sessions, recordings of them, and its configuration."""
