@@ -47,7 +47,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, Total, owed_for
-from openmsmq.limits import NO_QUOTA
+from openmsmq.limits import NO_QUOTA, U32_MAX
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
@@ -245,7 +245,7 @@ class Arrivals:
                 origin.address,
                 before_it.name or destination_text(packet),
                 position.source or head.source,
-                missing=before_it.missing + missing,
+                missing=min(before_it.missing + missing, U32_MAX),
                 receipts_to=position.receipts_to or before_it.receipts_to,
             )
             core.incoming.stage(key, found)

@@ -22,7 +22,7 @@ from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed, Record, flags_of
 from openmsmq.engine.storage.runs import is_member
 from openmsmq.errors import StorageFailed
-from openmsmq.limits import HOP_COUNT_MAX
+from openmsmq.limits import HOP_COUNT_MAX, U32_MAX
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName
 from openmsmq.packet.acks import order_queue
@@ -1449,6 +1449,16 @@ def test_after_a_restore_each_sequence_accepts_one_gap(station: Station) -> None
     (kept,) = again.restart().core.incoming.items()
     assert kept.missing == 5
     assert len(again.gaps) == 1
+
+
+def test_gaps_that_a_peer_makes_up_are_counted_as_far_as_numbers_go(station: Station) -> None:
+    """Each restore lets a sequence skip once more: the sum of such gaps may be of any size."""
+    station.take(*ordered(1, 2))
+    for sequence in (2, 3):
+        station = restored(station)
+        station.take(after(U32_MAX, U32_MAX - 1, sequence))
+    (kept,) = station.core.incoming.items()
+    assert (kept.number, kept.missing) == (U32_MAX, U32_MAX)
 
 
 def test_a_sequence_without_a_gap_after_a_restore_does_not_keep_its_right_to_one(
