@@ -312,6 +312,8 @@ class Spoken:
         "The backlog: pieces of what came, and what is done when there is no more."
         self._pieces = 1
         "How many of them are handled in a turn."
+        self._is_expected = listener.transport.addresses.has(connection.address)
+        "It comes from where a manager is: it need not wait for others, whoever it says it is."
         self._taps = taps
         connection.tap = self._sent if taps else None
         self._machine = driver.call(lambda: make(connection))
@@ -402,12 +404,15 @@ class Spoken:
         self._do(lambda: self._machine.tick(now))
 
     def receive_data(self, data: bytes, now: float) -> None:
-        """Take what the other side sent: of a known manager at once, of a stranger in turns."""
+        """Take what the other side sent: of a known manager at once, of a stranger in turns.
+
+        A manager is known once this one has dialled it; until then its configured address will do.
+        """
         if self._taps:
             is_whole = not self._pending
             for tap in self._taps:
                 tap.received(data, is_whole=is_whole)
-        if self.is_known and not self._later:
+        if (self._is_expected or self.is_known) and not self._later:
             self._take(data, now)
             return
         waiting = len(self._later)

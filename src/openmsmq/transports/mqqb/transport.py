@@ -82,8 +82,8 @@ class BinaryTransport:
         "Sessions that ended, by reason."
         self.bytes_received = self.bytes_sent = 0
         self._clock = clock
-        self._addresses = Addresses(peers)
-        self._hops = Hops(local, self._addresses, self.now, self.ready)
+        self.addresses = Addresses(peers)
+        self._hops = Hops(local, self.addresses, self.now, self.ready)
         self._peers: dict[PeerKey, Peer[Link]] = {}
         self.links: set[Link] = set()
         "All connections."
@@ -310,13 +310,13 @@ class BinaryTransport:
 
     def _candidates(self, peer: Peer[Link]) -> list[tuple[str, int]]:
         if not isinstance(peer.key, UUID):
-            return self._addresses.of_host(peer.key)
+            return self.addresses.of_host(peer.key)
         known, name = self.known.get(peer.key), self.known.name_of(peer.key)
         if name and (known is None or self.known.certificate_of(peer.key)):
-            return self._addresses.of_host(name)  # it is pinned: sessions say nothing about it
+            return self.addresses.of_host(name)  # it is pinned: sessions say nothing about it
         came_from = [link.address for link in self.session_table.of(peer.key)]
         came_from += self.local.incoming.addresses(peer.key)
-        return self._addresses.of_manager(known, came_from)
+        return self.addresses.of_manager(known, came_from)
 
     def _failed(self, peer: Peer[Link], status: ConnectionStatus, error: str) -> None:
         """An attempt failed: another follows, for as long as there are messages."""

@@ -40,6 +40,11 @@ class Addresses:
             return []
         return [self._configured.get(key, (key, PORT))]
 
+    def has(self, address: str) -> bool:
+        """Whether the configuration or the topology says that a manager is at an IP address."""
+        place = place_of(address)
+        return any(place_of(host) == place for host, _ in self._configured.values())
+
     def of_manager(
         self, known: KnownPeer | None, came_from: Iterable[str]
     ) -> list[tuple[str, int]]:

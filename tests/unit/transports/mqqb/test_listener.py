@@ -575,6 +575,32 @@ def test_what_costs_little_is_handled_in_larger_pieces(
     assert taken[:9] == [50, 100, 200, 400, 400, 400, 200, 400, 400]
 
 
+@pytest.mark.parametrize(("address", "at_once"), [("127.0.0.2", True), ("10.0.0.2", False)])
+def test_what_comes_from_a_configured_address_is_handled_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, at_once: bool
+) -> None:
+    """It may be long before this manager has a message for that one, dials it and so knows it."""
+    monkeypatch.setattr(module, "PIECE", 50)
+    monkeypatch.setattr(module, "PIECES_MAX", 1)
+    taken: list[bytes] = []
+
+    class Listening(Quiet):
+        def receive_data(self, data: bytes, now: float) -> None:
+            taken.append(data)
+
+    async def test() -> None:
+        peers = {"b": PeerEntry(address)}
+        async with at(tmp_path, "a", peers=peers) as (house, place):
+            monkeypatch.setattr(house.transport, "accept", Listening)
+            _, writer = await asyncio.open_connection(*place)
+            writer.write(bytes(1000))
+            await until(lambda: sum(map(len, taken)) == 1000)
+            writer.close()
+
+    run(test)
+    assert (max(map(len, taken)) > 50) is at_once
+
+
 def test_what_a_known_manager_sends_is_handled_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,7 +212,7 @@ def test_before_that_is_called_a_conflict_the_manager_is_dialled_again() -> None
     net.stations[moved, PORT] = b
     del net.stations[b.host, PORT]
     b.host = moved
-    a.transport._addresses._configured["B"] = (moved, PORT)
+    a.transport.addresses._configured["B"] = (moved, PORT)
     claim(net, a, b.local.identity, moved)
     net.run()
     assert [(item.host, item.port) for item in net.tries] == [(moved, PORT)]

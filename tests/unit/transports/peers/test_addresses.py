@@ -36,6 +36,13 @@ def test_an_address_in_any_spelling_is_the_same() -> None:
     assert addresses.of_manager(None, ["::1"]) == [("0:0::1", 999), ("::1", PORT)]
 
 
+def test_what_is_configured_is_expected_in_any_spelling() -> None:
+    addresses = Addresses({"server": ("0:0::1", 999), "other": ("other.example", PORT)})
+    assert addresses.has("127.0.0.1")
+    assert not addresses.has("10.0.0.1")
+    assert not addresses.has("other.example.com")
+
+
 def test_addresses_are_shown_so_that_the_port_can_be_reported() -> None:
     assert address_text("10.0.0.2", 1801) == "10.0.0.2:1801"
     assert address_text("::1", 1801) == "[::1]:1801"
