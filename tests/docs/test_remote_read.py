@@ -75,11 +75,19 @@ def test_a_program_looks_after_another_manager(
 def test_a_program_without_a_manager_uses_a_supporting_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The example of docs/dependent-clients.md."""
+    """The examples of docs/dependent-clients.md."""
     farm = ManagerProcess(
         tmp_path, "farm", options=("--rpc-alternate-port", "0", "--supporting-server")
     )
-    Users(farm.folder / "data").add("analyst", "secret", "read+send", ("quotes", "answers"))
+    data = farm.folder / "data"
+    Users(data).add("analyst", "secret", "read+send", ("quotes", "answers", "risks"))
+    monkeypatch.chdir(tmp_path)
+    making = ("certificate", "create", "analyst", "--out", "analyst.pem", "--register")
+    subprocess.run(
+        [sys.executable, "-m", "openmsmq", *making, "--data", str(data)],
+        check=True,
+        capture_output=True,
+    )
     farm.start()
     try:
         with openmsmq.connect(farm.app) as manager:
@@ -90,8 +98,10 @@ def test_a_program_without_a_manager_uses_a_supporting_server(
                 quotes.send(b"sell 7", transaction=transaction)
             connect_to(farm, "connect_dependent", monkeypatch)
             page = ROOT / "docs" / "dependent-clients.md"
-            [text] = blocks(page, "python")
-            exec(compile(text, page, "exec"), {})
+            manager.create_queue("risks", authenticate=True)
+            for text in blocks(page, "python"):
+                exec(compile(text, page, "exec"), {})
+            assert manager.open_queue("risks").receive(timeout=5).signature_type == 3
             assert answers.receive(timeout=5).body == b"yes: sell 7"
             assert quotes.info().messages == 0
     finally:

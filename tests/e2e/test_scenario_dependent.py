@@ -21,7 +21,8 @@ import pytest
 import openmsmq
 from openmsmq import Access, Share
 from openmsmq.access.users import Users
-from openmsmq.errors import SharingViolation
+from openmsmq.errors import MessageNotAuthenticated, SharingViolation
+from openmsmq.properties.message import SignatureType
 from tests.e2e.managers import free_port, until
 
 pytestmark = pytest.mark.slow
@@ -32,6 +33,7 @@ QUOTES = 60
 ANALYST = """
 import sys, time, openmsmq
 port, name = int(sys.argv[1]), sys.argv[2]
+signer = openmsmq.MessageSigner.from_pem(open(sys.argv[3], "rb").read())
 with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password="secret",
                                 computer="farm") as manager:
     quotes, answers = manager.open_queue("quotes"), manager.open_queue("answers")
@@ -45,7 +47,8 @@ with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password
             if name == "doomed":
                 print("received", flush=True)
                 time.sleep(60)
-            answers.send(quote.body + b" by " + name.encode(), transaction=transaction)
+            answer = quote.body + b" by " + name.encode()
+            answers.send(openmsmq.Message(answer, signer=signer), transaction=transaction)
 """
 STEPS = ("opened", "begun", "received", "sent", "committed")
 STEP = """
@@ -107,9 +110,9 @@ class Farm:
             "127.0.0.1", port=self.port, user="boss", password="secret", computer="farm"
         )
 
-    def run(self, script: str, word: str) -> subprocess.Popen[str]:
+    def run(self, script: str, *words: str) -> subprocess.Popen[str]:
         """A client in a process of its own."""
-        command = [sys.executable, "-c", script, str(self.port), word]
+        command = [sys.executable, "-c", script, str(self.port), *words]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def count(self, queue: str) -> int:
@@ -160,17 +163,31 @@ def test_a_queue_is_created_and_watched_without_a_queue_manager(farm: Farm) -> N
         manager.delete_queue("quotes")
 
 
-def test_a_farm_of_analysts_answers_every_quote_once_though_one_is_killed(farm: Farm) -> None:
-    """Transactional receives and answers through one supporting server ([MS-MQSO] 6.1.7)."""
+def test_a_farm_of_analysts_answers_every_quote_once_though_one_is_killed(
+    farm: Farm, tmp_path: Path
+) -> None:
+    """SYS-074: transactional receives and answers through one supporting server ([MS-MQSO] 6.1.7).
+
+    The queue for answers takes authenticated messages only.
+    """
+    pem = str(tmp_path / "analyst.pem")
+    making = ("certificate", "create", "analyst", "--out", pem, "--register")
+    place = ("--data", str(tmp_path / "data"))
+    subprocess.run([sys.executable, "-m", "openmsmq", *making, *place], check=True)
     with farm.boss() as manager:
         quotes = manager.create_queue("quotes", transactional=True)
-        manager.create_queue("answers", transactional=True).close()
+        answers = manager.create_queue("answers", transactional=True, authenticate=True)
         with manager.transaction() as transaction:
             for number in range(QUOTES):
                 quotes.send(f"{number}".encode(), transaction=transaction)
-    doomed = farm.run(ANALYST, "doomed")
+        refused = manager.transaction()
+        refused.__enter__()
+        with pytest.raises(MessageNotAuthenticated):
+            answers.send(b"unsigned", transaction=refused)
+        refused.abort()
+    doomed = farm.run(ANALYST, "doomed", pem)
     said(doomed, "received")
-    others = [farm.run(ANALYST, name) for name in ("anna", "bert", "carl")]
+    others = [farm.run(ANALYST, name, pem) for name in ("anna", "bert", "carl")]
     for one in others:
         said(one, "ready")
     killed(doomed)
@@ -179,7 +196,9 @@ def test_a_farm_of_analysts_answers_every_quote_once_though_one_is_killed(farm: 
         assert one.stdout is not None
         one.stdout.close()
     with farm.local() as manager, manager.open_queue("answers") as answers:
-        found = [answers.receive(timeout=0).body for _ in range(answers.info().messages)]
+        letters = [answers.receive(timeout=0) for _ in range(answers.info().messages)]
+    assert {letter.signature_type for letter in letters} == {SignatureType.MSMQ_2_0}
+    found = [letter.body for letter in letters]
     numbers = Counter(int(body.split()[0]) for body in found)
     assert numbers == Counter(range(QUOTES))
     assert not any(body.endswith(b"doomed") for body in found)

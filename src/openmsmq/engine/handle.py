@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from openmsmq.engine.arrivals.given_signature import GivenSignature
 from openmsmq.engine.authorization import authorize, authorize_queue, permitted_access
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
@@ -123,6 +124,17 @@ class QueueHandle(Holder):
         if not self._can_send or self._permissions is not self.queue.properties.permissions:
             self._require(Access.SEND)
         return self._parts.sender.send(self.queue, messages, transaction, delivery, self.owner)
+
+    def send_signed(
+        self,
+        message: Message,
+        given: GivenSignature,
+        transaction: ManagedTransaction | None = None,
+    ) -> Future[Sequence[SentId]]:
+        """The same with a message that a client elsewhere has signed."""
+        self._require(Access.SEND)
+        sender = self._parts.sender
+        return sender.send_signed(self.queue, message, given, transaction, self.owner)
 
     def send_packets(
         self,

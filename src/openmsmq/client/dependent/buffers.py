@@ -15,12 +15,17 @@ from openmsmq.limits import LABEL_UNITS_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
-from openmsmq.properties.message import INFINITE, JournalFlags
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, JournalFlags, ProviderType, SignatureType
 from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
 
+SID_SIZE: Final = 68
+"Bytes of the longest security identifier."
 NO_ID: Final = ObjectId(NO_GUID, 0)
 FIRST_SIZES: Final[Mapping[str, int]] = {
     "body": 4096,
@@ -38,15 +43,17 @@ _MOST: Final[Mapping[str, int]] = {
 _SCALARS: Final = (
     *("message_class", "sent", "arrived", "priority", "delivery", "acknowledge", "auditing"),
     *("application_tag", "relative_time_to_queue", "time_left_to_live", "trace", "body_type"),
-    *("is_first", "is_last"),
+    *("is_first", "is_last", "authenticated", "sender_type"),
 )
 
 
-def sent_buffer(message: Message, unit: bytes | None) -> Any:
-    """The buffer of a message to send ([MS-MQMP] 3.2.4.10)."""
-    if message.signer is not None or message.encrypt or message.dead_letter_queue is not None:
+def sent_buffer(
+    message: Message, unit: bytes | None, signed: Mapping[str, Any] | None = None
+) -> Any:
+    """The buffer of a message to send ([MS-MQMP] 3.2.4.10), with what `signature_fields` made."""
+    if message.encrypt or message.dead_letter_queue is not None:
         raise UnsupportedOperation(
-            "a dependent client neither signs nor encrypts, and names no dead-letter queue"
+            "a dependent client does not encrypt, and names no dead-letter queue"
         )
     body, extension = message.body, message.extension or None
     title = _units(message.label) if message.label else None
@@ -73,7 +80,43 @@ def sent_buffer(message: Message, unit: bytes | None) -> Any:
         trace=int(message.trace),
         body_type=message.body_type,
         unit=unit,
+        **(signed or {}),
     )
+
+
+def signature_fields(
+    message: Message, packer: Packer, destination: FormatName, *, transactional: bool
+) -> dict[str, Any]:
+    """What a buffer has of a signature ([MS-MQMP] 3.1.5.2); nothing for a message without a signer.
+
+    The server makes the packet; here it is made once before, since most of it is signed. The
+    signature is that of the default provider, without a first part.
+    """
+    signer = message.signer
+    if signer is None:
+        return {}
+    if signer.kind not in (SignatureType.MSMQ_1_0, SignatureType.MSMQ_2_0):
+        raise UnsupportedOperation(f"signatures of version {signer.kind.name}: 1.0 or 2.0")
+    packet = packer.pack(
+        message, destination, message_id=0, sent_time=0, transactional=transactional
+    )
+    security = PacketView(packet).security
+    assert security is not None, "the packet was signed"
+    is_newer = signer.kind is SignatureType.MSMQ_2_0
+    sender = security.security_id or None
+    return {
+        "hash_algorithm": int(signer.algorithm),
+        "is_default_provider": 1,
+        "provider_type": int(ProviderType.RSA_FULL),
+        "provider_needed": len(security.signature) if is_newer else None,
+        "signature": security.signature,
+        "signature_size": len(security.signature),
+        "certificate": security.sender_cert,
+        "certificate_size": len(security.sender_cert),
+        "sender_type": security.flags & SecurityFlags.ST,
+        "sender": sender,
+        "sender_size": len(sender or b""),
+    }
 
 
 def _seconds(given: int | None) -> int:
@@ -104,6 +147,7 @@ def empty_buffer(
         fields |= {name: bytes(size), f"{name}_size": size, f"{name}_needed": size}
     title = sizes["title"]
     fields |= {"title": (0,) * title, "title_size": title, "title_needed": title}
+    fields |= {"sender": bytes(SID_SIZE), "sender_size": SID_SIZE, "sender_needed": SID_SIZE}
     return receive_buffer(
         part,
         **fields,
@@ -162,13 +206,20 @@ def message_in(buffer: Any) -> ReceivedMessage:
 
 
 def _headers(buffer: Any) -> OptionalHeaders:
-    """What tells of the transaction that it was sent in ([MS-MQMP] 2.2.3.3)."""
+    """What tells of the transaction that it was sent in, and who sent it ([MS-MQMP] 2.2.3.3)."""
     number = buffer.transaction_id.uniquifier
-    if not (number or buffer.is_first or buffer.is_last):
+    kind, verified = buffer.sender_type, buffer.authenticated
+    if not (number or buffer.is_first or buffer.is_last or kind or verified):
         return NO_HEADERS
-    flags = TransactionFlags.FM if buffer.is_first else 0
-    flags |= TransactionFlags.LM if buffer.is_last else 0
-    return OptionalHeaders(transaction=TransactionHeader(flags=flags | (number & 0xFFFFF) << 4))
+    transaction = security = None
+    if number or buffer.is_first or buffer.is_last:
+        flags = TransactionFlags.FM if buffer.is_first else 0
+        flags |= TransactionFlags.LM if buffer.is_last else 0
+        transaction = TransactionHeader(flags=flags | (number & 0xFFFFF) << 4)
+    if kind or verified:
+        sender = buffer.sender[: buffer.sender_needed] if kind else b""
+        security = SecurityHeader.make(kind | SecurityFlags.AI, security_id=sender)
+    return OptionalHeaders(transaction=transaction, security=security, verified=verified)
 
 
 def _text(units: tuple[int, ...]) -> str:

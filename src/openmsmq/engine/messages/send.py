@@ -9,6 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.clock import Clock
+from openmsmq.engine.arrivals.given_signature import GivenSignature, verified_headers
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.number_reservation import has_message_ids
@@ -80,6 +81,43 @@ class Sender:
             return self._pack(target, messages, transaction, first_id, headers)
 
         return self._send(queue, len(messages), pack, transaction, delivery, caller)
+
+    def send_signed(
+        self,
+        queue: ManagedQueue,
+        message: Message,
+        given: GivenSignature,
+        transaction: ManagedTransaction | None,
+        caller: Caller = INTERNAL,
+    ) -> Future[Sequence[SentId]]:
+        """Send a message that a client elsewhere has signed, whose packet is made here.
+
+        If the queue is here, the signature is verified first; else its manager does it.
+        """
+        core, headers = self._core, given.headers
+        if queue.kind is not QueueKind.OUTGOING:
+            transactional = _is_transactional(transaction, queue)
+
+            def packed(unverified: OptionalHeaders) -> bytes:
+                [packet] = self._packer.pack_many(
+                    (message,),
+                    given.destination,
+                    first_id=0,
+                    sent_time=0,
+                    transactional=transactional,
+                    headers=unverified,
+                )
+                return packet
+
+            authenticate = queue.main.properties.authenticate
+            headers = verified_headers(
+                given, packed, core.examiner, core.timeline.wall, authenticate=authenticate
+            )
+
+        def pack(target: ManagedQueue, first_id: int) -> list[NewMessage]:
+            return self._pack(target, (message,), transaction, first_id, headers)
+
+        return self._send(queue, 1, pack, transaction, None, caller)
 
     def send_packets(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Any, Final
 
+from openmsmq.engine.arrivals.given_signature import GivenSignature
 from openmsmq.errors import (
     EncryptionProviderNotSupported,
     IllegalPropertyValue,
@@ -15,9 +16,10 @@ from openmsmq.errors import (
     UnsupportedOperation,
 )
 from openmsmq.interfaces.queue_format import QueueFormatArgument
-from openmsmq.limits import LABEL_UNITS_MAX
+from openmsmq.limits import LABEL_UNITS_MAX, SENDER_CERTIFICATE_SIZE_MAX, U16_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, encode_provider
 from openmsmq.properties.message import (
     INFINITE,
     PRIORITY_DEFAULT,
@@ -28,6 +30,7 @@ from openmsmq.properties.message import (
     JournalFlags,
     ProviderType,
     SenderIdType,
+    SignatureType,
 )
 from openmsmq.properties.vartype import VECTOR, VarType
 from openmsmq.security.sid import Sid
@@ -151,8 +154,8 @@ def _is_sid(sender: bytes) -> bool:
 
 
 def _check_signature(buffer: Any) -> None:
-    """The signature of a client ([MS-MQMP] 3.1.5.2), which cannot be verified here."""
-    if not buffer.signature_size or buffer.signature is None:
+    """What goes with a signature of a client ([MS-MQMP] 3.1.5.2)."""
+    if not _is_signed(buffer):
         return
     if buffer.hash_algorithm not in set(HashAlgorithm) - {HashAlgorithm.NONE}:
         raise IllegalPropertyValue(f"pulHashAlg {buffer.hash_algorithm}: no hash algorithm")
@@ -160,7 +163,46 @@ def _check_signature(buffer: Any) -> None:
         raise InvalidParameter("a signature needs the name of its provider")
     if buffer.is_default_provider and buffer.provider_type != ProviderType.RSA_FULL:
         raise InvalidParameter(f"the default provider has type {ProviderType.RSA_FULL:d}")
-    raise UnsupportedOperation("the certificates of dependent clients are not known here")
+
+
+def _is_signed(buffer: Any) -> bool:
+    """Whether there is a signature ([MS-MQMP] 3.1.5.2)."""
+    return bool(buffer.signature_size) and buffer.signature is not None
+
+
+def signature_of(buffer: Any, destination: FormatName) -> GivenSignature | None:
+    """The signature of a client in a buffer that was checked ([MS-MQMP] 3.1.5.2); None for none.
+
+    Without pulAuthProvNameLenProp it is one of version 1.0. Else the part at the end, which that
+    number and the length of the provider's name tell the size of, is one of version 2.0; what
+    stands before is ignored.
+    """
+    if not _is_signed(buffer):
+        return None
+    kind, signature = SignatureType.MSMQ_1_0, buffer.signature
+    if buffer.provider_needed is not None:
+        size = buffer.provider_needed - buffer.provider_size
+        if not 0 < size <= len(signature):
+            raise InvalidParameter(f"a signature of {size} bytes in {len(signature)}")
+        kind, signature = SignatureType.MSMQ_2_0, signature[-size:]
+    certificate, sender = buffer.certificate or b"", buffer.sender or b""
+    if len(signature) > U16_MAX or len(certificate) > SENDER_CERTIFICATE_SIZE_MAX:
+        raise InvalidParameter("a signature or a certificate that is too large for a message")
+    security = SecurityHeader.make(
+        (buffer.sender_type or 0) | SecurityFlags.AI,
+        security_id=sender,
+        signature=signature,
+        sender_cert=certificate,
+        provider_info=_provider(buffer),
+    )
+    return GivenSignature(security, buffer.hash_algorithm, kind, destination)
+
+
+def _provider(buffer: Any) -> bytes:
+    """ProviderInfo: a name up to its null, and a type ([MS-MQMP] 3.1.5.2); nothing by default."""
+    if buffer.is_default_provider:
+        return b""
+    return encode_provider(buffer.provider_type or 0, _text(buffer.provider))
 
 
 def _body_type(given: int | None) -> int:
@@ -172,7 +214,12 @@ def _body_type(given: int | None) -> int:
 
 def _label(units: tuple[int, ...] | None) -> str:
     """The title up to its null or its end, at most 249 characters ([MS-MQMP] 3.1.5.2)."""
-    raw = array("H", units or ()).tobytes()[: 2 * (LABEL_UNITS_MAX - 1)]
+    return _text((units or ())[: LABEL_UNITS_MAX - 1])
+
+
+def _text(units: tuple[int, ...]) -> str:
+    """Characters up to a null, or all of them ([MS-MQMP] 3.1.5.2)."""
+    raw = array("H", units).tobytes()
     return raw.decode("utf-16-le", "surrogatepass").partition("\0")[0]
 
 

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
+from tests.signers import ALICE, VALID, der_of, signer
 from tests.strategies.dependent import UNIT, Dependent, SupportingWorld, units
 from tests.strategies.remote_reader import ORDERS
 
+from openmsmq.client.dependent.buffers import sent_buffer, signature_fields
+from openmsmq.engine.arrivals.examination import Keyring
+from openmsmq.engine.arrivals.given_signature import GivenSignature
 from openmsmq.engine.handle import QueueHandle
-from openmsmq.errors import MQError
+from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.errors import InvalidParameter, MQError
 from openmsmq.interfaces.qm2qm.transfer_buffer import send_buffer
 from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
-from openmsmq.interfaces.supporting_server.sent_message import message_of
+from openmsmq.interfaces.supporting_server.sent_message import message_of, signature_of
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import Acknowledge
+from openmsmq.properties.message import Acknowledge, HashAlgorithm, SignatureType
 from openmsmq.security.sid import Sid
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 
 NOW = 1_700_000_000
 NAME = parse_format_name(ORDERS)
 PRIVATE = parse_format_name(f"PRIVATE={UUID(int=1)}\\00000007")
 INVALID_PARAMETER, BAD_VALUE, BAD_PROPERTY = 0xC00E0006, 0xC00E0018, 0xC00E0002
 UNSUPPORTED, NO_CONNECTOR, NO_CIPHER = 0xC00E006A, 0xC00E0055, 0xC00E006B
-SIGNED = {"signature": b"s" * 64, "signature_size": 64, "hash_algorithm": 0x8003}
-PROVIDER = {"provider": units("Some Provider"), "provider_size": 14}
+NOT_AUTHENTICATED, NOT_VERIFIED = 0xC00E009B, 0xC00E0082
+SIGNED: dict[str, Any] = {"signature": b"s" * 64, "signature_size": 64, "hash_algorithm": 0x8003}
+PROVIDER: dict[str, Any] = {"provider": units("Some Provider"), "provider_size": 14}
 
 
 def made(**given: Any) -> Message:
@@ -156,8 +165,6 @@ def test_sizes_beside_null_mean_nothing() -> None:
         (SIGNED, INVALID_PARAMETER),
         (SIGNED | {"is_default_provider": 1}, INVALID_PARAMETER),
         (SIGNED | {"is_default_provider": 1, "provider_type": 2}, INVALID_PARAMETER),
-        (SIGNED | {"is_default_provider": 1, "provider_type": 1}, UNSUPPORTED),
-        (SIGNED | PROVIDER, UNSUPPORTED),
     ],
 )
 def test_what_cannot_be_sent_is_refused(given: dict[str, Any], result: int) -> None:
@@ -244,3 +251,148 @@ def test_a_message_that_no_packet_holds_is_refused() -> None:
     handle = client.opened(access=2).handle
     assert client.send(handle, bytes((4 << 20) - 2000)).result == 0
     assert client.send(handle, bytes((4 << 20) - 100)).result == 0xC00E0027
+
+
+# Signatures
+
+
+def signed(**given: Any) -> GivenSignature:
+    buffer = send_buffer(**SIGNED | given)
+    message_of(buffer, NAME, NOW)
+    found = signature_of(buffer, NAME)
+    assert found is not None
+    return found
+
+
+def test_a_signature_goes_with_its_provider() -> None:
+    """MQMP-375, MQMP-376: of type 0 unless it is said, and with a name up to its null."""
+    name = (*units("Some Provider"), *units("more"))
+    found = signed(provider=name, provider_size=len(name))
+    assert (found.security.provider_type, found.security.provider_name) == (0, "Some Provider")
+    found = signed(provider_type=24, **PROVIDER)
+    assert (found.security.provider_type, found.security.provider_name) == (24, "Some Provider")
+    assert found.headers.security is not None
+    assert not found.headers.security.flags & SecurityFlags.DE
+    found = signed(is_default_provider=1, provider_type=1)
+    assert found.security.provider_info == b""
+    assert found.headers.security is not None
+    assert found.headers.security.flags & SecurityFlags.DE
+    assert signature_of(send_buffer(), NAME) is None
+
+
+def test_a_signature_of_version_2_stands_behind_one_that_is_ignored() -> None:
+    """MQMP-378, MQMP-379, MQMP-380: by the length that stands for the provider."""
+    both = {"signature": b"old" + b"new!", "signature_size": 7}
+    old = signed(is_default_provider=1, provider_type=1, **both)
+    assert (old.kind, old.security.signature) == (SignatureType.MSMQ_1_0, b"oldnew!")
+    new = signed(provider_needed=18, **both | PROVIDER)
+    assert (new.kind, new.security.signature) == (SignatureType.MSMQ_2_0, b"new!")
+    for needed in (14, 13, 22):
+        with pytest.raises(InvalidParameter):
+            signed(provider_needed=needed, **both | PROVIDER)
+
+
+def test_what_is_too_large_for_a_header_is_refused() -> None:
+    for large in ({"signature": bytes(70000)}, {"certificate": bytes(70000)}):
+        with pytest.raises(InvalidParameter):
+            signed(is_default_provider=1, provider_type=1, **large)
+
+
+@pytest.fixture
+def guarded() -> SupportingWorld:
+    """A manager that knows the certificate of alice, and has a queue for what is signed."""
+    world = SupportingWorld()
+    world.clock.wait(VALID - world.clock.now())
+    world.driver.call(world.manager.tick)
+    world.manager.examiner.keyring = Keyring({ALICE: (der_of(),)})
+    orders = world.manager.find_queue("orders")
+    world.driver.call(lambda: world.manager.change_queue(orders, authenticate=True))
+    return world
+
+
+def signed_by(world: SupportingWorld, message: Message, name: str = ORDERS) -> Any:
+    """The buffer of a client that signs."""
+    packer, destination = Packer(world.manager.identity), parse_format_name(name)
+    fields = signature_fields(message, packer, destination, transactional=False)
+    return sent_buffer(message, None, fields)
+
+
+@pytest.mark.parametrize("computer", ["HOST", "host"])
+def test_a_queue_that_wants_signatures_takes_signed_messages_only(
+    guarded: SupportingWorld, computer: str
+) -> None:
+    """MQMP-379, MQMP-391: and the receiver learns that it was verified, and who sent it."""
+    client = Dependent(guarded)
+    name = f"DIRECT=OS:{computer}\\private$\\orders"
+    sending = client.opened(name, access=2)
+    assert client.send(sending.handle).result == NOT_AUTHENTICATED
+    message = Message(b"yes", label="answer", priority=5, correlation_id=bytes(range(20)))
+    buffer = signed_by(guarded, replace(message, signer=signer()), name)
+    assert client.send(sending.handle, buffer=buffer).result == 0
+    room: dict[str, Any] = {
+        "sender": bytes(68),
+        "sender_size": 68,
+        "sender_needed": 0,
+        "sender_type": 0,
+    }
+    found = client.receive(client.opened().context, authenticated=0, **room).buffer
+    assert (found.authenticated, found.sender_type) == (SignatureType.MSMQ_2_0, 1)
+    assert found.sender[: found.sender_needed] == ALICE.encode()
+
+
+def test_a_signature_that_is_not_right_is_refused(guarded: SupportingWorld) -> None:
+    """MQMP-378, MQMP-388: of another message, of an unknown certificate, of a lesser version."""
+    client = Dependent(guarded)
+    sending = client.opened(access=2)
+    buffer = signed_by(guarded, Message(b"yes", signer=signer()))
+    for change in (
+        {"body": b"no!"},
+        {"application_tag": 5},
+        {"certificate": b"none", "certificate_size": 4},
+        {"provider_needed": None},
+    ):
+        sent = client.send(sending.handle, buffer=replace(buffer, **change))
+        assert sent.result == NOT_VERIFIED, change
+    nameless = replace(signer(), sender=None)
+    unsaid = signed_by(guarded, Message(b"yes", signer=nameless))
+    assert client.send(sending.handle, buffer=unsaid).result == NOT_AUTHENTICATED
+    guarded.manager.examiner.keyring = Keyring()
+    assert client.send(sending.handle, buffer=buffer).result == NOT_VERIFIED
+    assert guarded.bodies() == []
+
+
+def test_a_signature_of_version_1_counts_if_the_policy_says_so(guarded: SupportingWorld) -> None:
+    """MQMP-378"""
+    kinds = frozenset({SignatureType.MSMQ_1_0, SignatureType.MSMQ_2_0})
+    guarded.manager.examiner.policy = replace(guarded.manager.examiner.policy, signatures=kinds)
+    client = Dependent(guarded)
+    old = signer().using(HashAlgorithm.SHA512, SignatureType.MSMQ_1_0)
+    buffer = signed_by(guarded, Message(b"yes", signer=old))
+    sending = client.opened(access=2)
+    assert client.send(sending.handle, buffer=buffer).result == 0
+    wrong = replace(buffer, provider_needed=buffer.signature_size)
+    assert client.send(sending.handle, buffer=wrong).result == NOT_VERIFIED
+    found = client.receive(client.opened().context, authenticated=0).buffer
+    assert found.authenticated == SignatureType.MSMQ_1_0
+
+
+def test_what_is_signed_for_elsewhere_is_verified_there(
+    guarded: SupportingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signature goes along as it came."""
+    name, send = "DIRECT=OS:agent-7\\private$\\answers", Enqueuer.send
+    packets: list[bytes] = []
+
+    def noted(self: Any, queue: Any, new: Any, *given: Any) -> Any:
+        packets.extend(one.packet for one in new)
+        return send(self, queue, new, *given)
+
+    monkeypatch.setattr(Enqueuer, "send", noted)
+    client = Dependent(guarded)
+    buffer = signed_by(guarded, Message(b"yes", signer=signer()), name)
+    sending = client.opened(name, access=2)
+    assert client.send(sending.handle, buffer=buffer).result == 0
+    [found] = map(PacketView, packets)
+    assert found.security is not None
+    assert (found.security.signature, found.security.signature_type) == (buffer.signature, 0)
+    assert found.hash_algorithm == HashAlgorithm.SHA512

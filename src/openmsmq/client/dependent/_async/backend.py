@@ -22,6 +22,7 @@ from openmsmq.client.dependent.buffers import (
     larger,
     message_in,
     sent_buffer,
+    signature_fields,
 )
 from openmsmq.client.dependent.properties import property_values
 from openmsmq.client.remote_read._async.association import RpcAssociation
@@ -68,6 +69,7 @@ from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import SentId
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
@@ -132,6 +134,8 @@ class DependentBackend(UnsupportedCalls):
         self._licence = uuid4()
         "Unique to the client ([MS-MQMP] 3.2.1.1)."
         self._identity = ""
+        self._packer = Packer(NULL_HANDLE)
+        "Makes the packets of messages that are signed."
 
     @property
     def name(self) -> str:
@@ -160,6 +164,8 @@ class DependentBackend(UnsupportedCalls):
             await self.close()
             raise
         self._identity = found.text or ""
+        with suppress(ValueError):  # what is signed names the manager
+            self._packer = Packer(UUID(self._identity), computer=self.name)
 
     async def close(self) -> None:
         await self._calls.close()
@@ -378,9 +384,12 @@ class DependentBackend(UnsupportedCalls):
         begun = self._check(work)
         unit = None if begun is None else begun.unit
         found, _ = await self._opened(handle, sends=True)
+        assert isinstance(handle, DependentHandle)
+        name, transactional = handle.format_name, unit is not None
         sent: list[SentId] = []
         for message in messages:
-            asked = stubs.SendMessage(found, sent_buffer(message, unit), NO_ID)
+            signed = signature_fields(message, self._packer, name, transactional=transactional)
+            asked = stubs.SendMessage(found, sent_buffer(message, unit, signed), NO_ID)
             done = await self._call(MessageOpnum.SEND, asked, stubs.SentBuffer)
             check_result(done.result, handle.name)
             made = done.message_id or NO_ID
