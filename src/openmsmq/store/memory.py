@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from sortedcontainers import SortedDict
@@ -89,6 +90,12 @@ class MemoryWriter(_Reader):
         super().__init__(tables)
         self._store = store
         self.changes: _Changes = []
+
+    def rows(
+        self, table: Table, first: bytes, end: bytes, most: int | None = None
+    ) -> list[tuple[bytes, bytes]]:
+        """The first rows with first <= key < end."""
+        return list(islice(self.scan(table, first, end), most))
 
     def put(self, table: Table, key: bytes, value: bytes) -> None:
         """Write one row, over any that has this key."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
 import lmdb
@@ -125,6 +125,19 @@ class LmdbWriter(_Reader):
     """
 
     __slots__ = ()
+
+    def rows(
+        self, table: Table, first: bytes, end: bytes, most: int | None = None
+    ) -> list[tuple[bytes, bytes]]:
+        """The first rows with first <= key < end at once: faster than `scan`."""
+        try:
+            cursor = self._transaction.cursor(self._tables[table])
+            if not cursor.set_range(first):
+                return []
+            found = takewhile(lambda row: row[0] < end, cursor.iternext())
+            return list(islice(found, most))
+        except lmdb.Error as error:
+            raise storage_error(error) from error
 
     def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows with first <= key < end, in rising order."""

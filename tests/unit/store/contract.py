@@ -95,6 +95,18 @@ class StoreContract:
             assert list(reader.scan(Table.INDEX, first, end)) == expected
             assert list(reader.scan_back(Table.INDEX, first, end)) == expected[::-1]
 
+    @pytest.mark.parametrize("most", [None, 0, 1, 3, 100])
+    def test_a_writer_reads_rows_at_once(self, store: Store, most: int | None) -> None:
+        """With what it has written itself."""
+        commit(store, ROWS)
+        writer = store.begin()
+        writer.delete(Table.INDEX, b"C")
+        writer.put(Table.INDEX, b"DD", b"new")
+        expected = list(writer.scan(Table.INDEX, b"B", b"H"))
+        assert (b"DD", b"new") in expected
+        assert writer.rows(Table.INDEX, b"B", b"H", most) == expected[:most]
+        assert writer.rows(Table.INDEX, b"K", END, most) == []
+
     def test_scans_miss_no_key_that_begins_with_another(self, store: Store) -> None:
         rows = [(key, b"") for key in (b"A", b"A\0", b"A\0\0", b"A\0\1", b"A\1", b"B")]
         commit(store, rows)

@@ -8,7 +8,6 @@ does not have them.
 
 from __future__ import annotations
 
-from itertools import islice
 from math import inf
 from typing import Final
 
@@ -70,7 +69,7 @@ class Delays:
         moved: list[tuple[ManagedQueue, int, int]] = []
 
         def apply(batch: Batch) -> None:
-            rows[:] = [key for key, _ in islice(batch.writer.scan(Table.DELAYED, after, end), STEP)]
+            rows[:] = [key for key, _ in batch.writer.rows(Table.DELAYED, after, end, STEP)]
             moved[:] = [found for key in rows if (found := self._release(batch, key)) is not None]
 
         def committed() -> None:

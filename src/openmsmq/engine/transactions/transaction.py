@@ -362,7 +362,7 @@ class ManagedTransaction(Holder):
     def _take_sent_rows(self, batch: Batch) -> list[StagedSend]:
         """What was spilled, in order; the transaction's rows are removed."""
         first, end = _key.pack(self.number, 0, 0), _key.pack(self.number + 1, 0, 0)
-        rows = list(batch.writer.scan(Table.TRANSACTIONS, first, end))
+        rows = batch.writer.rows(Table.TRANSACTIONS, first, end)
         batch.writer.delete_many(Table.TRANSACTIONS, [key for key, _ in rows])
         return [read_sent(row) for key, row in rows if _key.unpack(key)[1] == SENT]
 

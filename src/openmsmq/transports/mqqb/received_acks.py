@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -242,7 +241,7 @@ class ReceivedAcks:
 
         It comes once only. The sequences of an older store do not know who answered.
         """
-        known = list(islice(batch.writer.scan(Table.TRANSFER, PARKED, PARKED_END), PARKED_MAX))
+        known = batch.writer.rows(Table.TRANSFER, PARKED, PARKED_END, PARKED_MAX)
         if len(known) >= PARKED_MAX:
             batch.count(FORGED)
             return
