@@ -8,7 +8,6 @@ Who may say so is for the transport to decide.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch
@@ -71,6 +70,9 @@ class Confirmations:
             return False
         begin = queue.sequences.acknowledged(sequence, number)
         queue.sequences.note_ack(sequence, number, self._core.timeline.wall)
+        if begin > number:  # they leave already, or have left
+            self.finish(queue)
+            return True
         last = min(sequence.lookup(number), queue.sequences.range_of(sequence)[1] - 1)
         first, end = sequence.lookup(begin), last + 1
         self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
@@ -92,7 +94,7 @@ class Confirmations:
         keys: list[bytes] = []
 
         def apply(batch: Batch) -> None:
-            rows = list(islice(batch.writer.scan(Table.INDEX, first, end), STEP))
+            rows = batch.writer.rows(Table.INDEX, first, end, STEP)
             keys[:] = [key for key, _ in rows]
             found = [(int.from_bytes(key[4:], "big"), raw) for key, raw in rows]
             gone = batch.take_out_many(queue, self._under_way(queue, found))

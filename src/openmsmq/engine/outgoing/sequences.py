@@ -124,6 +124,8 @@ class Sequences:
     "The number that its receiver named last: below that one if it was restored from a backup."
     _removed: int = 0
     "Up to which number of it messages were removed, or are being removed."
+    _is_resent: bool = False
+    "One that was acknowledged was sent again, since it could not be removed."
     _sent: tuple[SequenceId, int] = _NONE
     "The same of the message that was sent last; none since they are sent again."
     _highest: tuple[SequenceId, int] = _NONE
@@ -168,6 +170,7 @@ class Sequences:
         if acked >= first:
             pairs = zip(numbers, found, strict=True)
             found = [max(before, acked) if acked < number else before for number, before in pairs]
+        self._is_resent = self._is_resent or (sequence.id, first) <= self._acked
         self._sent = sequence.id, numbers[-1]
         self._highest = max(self._highest, self._sent)
         return found
@@ -198,11 +201,11 @@ class Sequences:
     def acknowledged(self, sequence: OutgoingSequence, number: int) -> int:
         """Messages up to a number have reached their queue; the first that may still be here.
 
-        What is acknowledged again was perhaps sent again, since it could not be removed.
+        Those that were acknowledged before leave already, unless one of them was sent again.
         """
         known, before = self._acked
-        if known != sequence.id or number <= before:
-            self._removed = 0
+        if known != sequence.id or self._is_resent:
+            self._removed, self._is_resent = 0, False
         if known != sequence.id:
             before = 0
         first, self._removed = min(before, self._removed) + 1, max(number, before)

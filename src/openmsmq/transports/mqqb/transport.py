@@ -98,6 +98,7 @@ class BinaryTransport:
         self.session_table = SessionTable(local, self._connect_idle)
         self._order_acks = OrderAcks(local, self.session_table.ack_link)
         self._order_timer: Timer | None = None
+        self._orders_at = 0.0
         self._is_stopped = False
         self.known = local.peers
         self.known.configure(identity, {host_key(name): pin for name, pin in pins.items()})
@@ -490,12 +491,14 @@ class BinaryTransport:
             self.reports.send(packet)
 
     def _set_order_timer(self) -> None:
-        at = self._order_acks.next_deadline
-        if at is not None and self._order_timer is None:
-            seconds = max(0.0, at - self.now())
-            self._order_timer = self.network.call_later(seconds, self._send_orders)
-        elif at is not None and at <= self.now():
-            self._send_orders()
+        """One is sent for all that a commit has brought: those due at once wait for the rest."""
+        at, now = self._order_acks.next_deadline, self.now()
+        if at is None or (self._order_timer is not None and self._orders_at <= max(at, now)):
+            return
+        if self._order_timer is not None:
+            self._order_timer.cancel()
+        self._orders_at = max(at, now)
+        self._order_timer = self.network.call_later(self._orders_at - now, self._send_orders)
 
     def _send_orders(self) -> None:
         if self._order_timer is not None:

@@ -131,6 +131,26 @@ def test_no_message_names_itself_or_a_later_one_as_the_one_before_it() -> None:
     assert sequences.follow(sequence, [3, 9, 10]) == [0, 5, 9]
 
 
+def test_what_was_acknowledged_is_looked_for_again_only_if_it_was_sent_again() -> None:
+    """Receivers repeat their acknowledgements: the messages leave already."""
+    sequences = Sequences()
+    sequence = OutgoingSequence(NOW, 1, 9, 1)
+    sequences.begin(sequence)
+    sequences.follow(sequence, [1, 2, 3, 4])
+    assert sequences.acknowledged(sequence, 2) == 1
+    assert sequences.acknowledged(sequence, 2) == 3
+    assert sequences.acknowledged(sequence, 3) == 3
+    sequences.start_over()
+    sequences.follow(sequence, [4])
+    assert sequences.acknowledged(sequence, 3) == 4
+    sequences.start_over()
+    sequences.follow(sequence, [2, 4])
+    assert sequences.acknowledged(sequence, 3) == 1
+    assert sequences.acknowledged(sequence, 4) == 4
+    sequences.look_again()
+    assert sequences.acknowledged(sequence, 4) == 1
+
+
 def test_a_new_sequence_knows_nothing_of_the_one_before() -> None:
     """AMB-35."""
     sequences = Sequences()

@@ -295,8 +295,8 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     send(station, "1")
     world, queue = station.world, station.out
     station.received_acks.ordered(station.origin, station.identifier(1), 1)
-    station.received_acks.ordered(station.origin, station.identifier(1), 1)
     world.commit()
+    station.received_acks.ordered(station.origin, station.identifier(1), 1)
     transaction = world.transactions.begin()
     world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
     operations = station.core.operations._waiting

@@ -13,6 +13,8 @@ from tests.unit.transports.mqqb.joined import PEER, STRANGER, establish, paramet
 from tests.unit.transports.wires import PORT, Net, Peer, Station, Try, pair, state, statuses
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome
+from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.limits import UNSOLICITED_MAX
 from openmsmq.engine.outgoing.info import unprocessed
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -20,7 +22,9 @@ from openmsmq.errors import UnsupportedOperation
 from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.limits import UNSENT_MAX
+from openmsmq.transports.mqqb import order_acks
 from openmsmq.transports.mqqb.events import SessionEnd
+from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.mqqb.transport import SWEEP_EVERY
 from openmsmq.types.access import Access, Mode
@@ -373,6 +377,36 @@ def test_order_acknowledgements_too() -> None:
     assert b.texts("q") == ["1", "2"]
     assert queue.messages == 0
     assert len(net.tries) == 1
+
+
+def test_one_order_acknowledgement_is_sent_for_all_that_comes_with_a_commit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Though each part of it is enough for one (MQQB-285)."""
+    monkeypatch.setattr(order_acks, "ORDER_ACK_MESSAGES_MAX", 2)
+    net, a, b = pair(transactional=True)
+    built: list[int] = []
+    build = order_acks.OrderAcks._build
+
+    def counted(self: order_acks.OrderAcks, packet: bytes, sequence: IncomingSequence) -> bytes:
+        built.append(sequence.number)
+        return build(self, packet, sequence)
+
+    monkeypatch.setattr(order_acks.OrderAcks, "_build", counted)
+    came: list[tuple[Link, ArrivalOutcome]] = []
+    arrived = b.transport.arrived
+
+    def noted(link: Link, outcome: ArrivalOutcome) -> None:
+        came.append((link, outcome))
+        arrived(link, outcome)
+
+    monkeypatch.setattr(b.transport, "arrived", noted)
+    a.send_in(a.out(TO_B), *messages("1", "2", "3"))
+    net.wait(0.3)
+    assert built == [3]
+    b.enter(lambda: [arrived(*came[0]) for _ in range(3)])
+    net.wait(0.3)
+    assert built == [3, 3]
 
 
 def test_a_sequence_whose_messages_have_all_expired_is_over() -> None:
