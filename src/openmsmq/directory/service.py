@@ -18,8 +18,9 @@ from uuid import UUID
 from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
 from openmsmq.directory.ldap.tree import Tree
 from openmsmq.directory.limits import CACHE_MAX
-from openmsmq.directory.objects import ManagerObject, Privacy, QueueObject
+from openmsmq.directory.objects import ManagerObject, QueueObject
 from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error, not_found
+from openmsmq.directory.queue_values import QUOTAS, directory_values, local_values
 from openmsmq.directory.rights import queue_descriptor
 from openmsmq.directory.topology import read_topology
 from openmsmq.directory.writer import DirectoryWriter
@@ -51,7 +52,6 @@ KNOWN_FOR: Final = 1200.0
 "Seconds for which an answer about a queue or a list counts."
 UNKNOWN_FOR: Final = 60.0
 "The same for the answer that there is none."
-_QUOTAS: Final = ("quota", "journal_quota")
 _log: Final = logging.getLogger(__name__)
 
 
@@ -375,7 +375,7 @@ class DirectoryService:
         self._driver.call(lambda: authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue))
         queue.properties.changed(0, **properties)  # values that cannot be are refused before
         values = directory_values(properties)
-        values |= {name: U32_MAX for name in _QUOTAS if properties.get(name) == NO_QUOTA}
+        values |= {name: U32_MAX for name in QUOTAS if properties.get(name) == NO_QUOTA}
         if values:
             item = await self._ask(self.directory.by_id(QueueObject, queue.properties.id))
             await self._ask(self.directory.write(QueueObject, item.path, values))
@@ -420,28 +420,3 @@ class DirectoryService:
         except MQError:
             return False
         return local is not None and "\\" not in local and ";" not in local
-
-
-def local_values(item: QueueObject) -> dict[str, Any]:
-    """The properties of a local queue that its object has ([MS-MQDSSM] 3.1.6.11.2)."""
-    return {
-        "label": item.label,
-        "type": item.type,
-        "journal": item.journal,
-        "quota": NO_QUOTA if item.quota == U32_MAX else item.quota,
-        "journal_quota": NO_QUOTA if item.journal_quota == U32_MAX else item.journal_quota,
-        "authenticate": item.authenticate,
-        "base_priority": item.base_priority,
-    }
-
-
-def directory_values(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """What the directory gets of the properties of a new queue ([MS-MQDSSM] 3.1.6.1.2.2)."""
-    same = ("label", "type", "journal", "authenticate", "base_priority", "transactional")
-    made = {name: properties[name] for name in same if name in properties}
-    for name in _QUOTAS:
-        if properties.get(name, NO_QUOTA) != NO_QUOTA:
-            made[name] = properties[name]
-    if "privacy" in properties:
-        made["privacy"] = Privacy(int(properties["privacy"]))
-    return made

@@ -10,12 +10,10 @@ from tests.unit.directory.office import PATH, Office, in_office, until
 from openmsmq.directory import service as service_module
 from openmsmq.directory.ldap.tree import Change
 from openmsmq.directory.objects import QueueObject
-from openmsmq.directory.service import directory_values, local_values
 from openmsmq.engine.commit.future import Future
 from openmsmq.errors import (
     AccessDenied,
     IllegalPropertyValue,
-    MQError,
     NoDs,
     QueueExists,
     QueueNotFound,
@@ -314,14 +312,3 @@ def test_a_workgroup_has_no_directory() -> None:
             office.driver.call(lambda: office.local.open_queue(UNKNOWN, SEND))
 
     in_office(test)
-
-
-def test_values_of_queues_there_and_here() -> None:
-    """MQDS-223"""
-    found = local_values(QueueObject(label="l", journal=True))
-    assert found["label"] == "l"
-    assert found["journal"]
-    assert found["quota"] == 0xFFFFFFFF
-    given = directory_values({"label": "l", "quota": 5, "privacy": 2, "abort_limit": 3})
-    assert given == {"label": "l", "quota": 5, "privacy": 2}
-    assert issubclass(NoDs, MQError)
