@@ -148,3 +148,30 @@ def test_a_public_queue_is_found_by_its_identifier(enterprise: Enterprise, tmp_p
             with pytest.raises(NoDs):
                 receiver.delete_queue(".\\orders")
             assert len(texts(receiver, ".\\orders")) == 22
+
+
+@pytest.mark.acceptance
+@pytest.mark.timeout(300)
+def test_a_manager_is_told_of_its_queues_by_another(enterprise: Enterprise) -> None:
+    """MQDS-205, MQDS-206, MQDS-240, SYS-070: scenario 3, with the minute that a batch waits."""
+    south = enterprise.manager("south")
+    with running(south), south.connect() as owner:
+        until(lambda: is_online(owner), "south did not find the directory")
+        north = enterprise.manager("north", SOUTH=south.place)
+        with running(north), north.connect() as manager:
+            until(lambda: is_online(manager), "north did not find the directory")
+            queue = manager.create_queue("south\\invoices", label="made by the north")
+
+            def labels() -> dict[str, str]:
+                return {item.name: item.label for item in owner.queues()}
+
+            until(
+                lambda: labels().get(".\\invoices") == "made by the north",
+                "south was not told",
+                patience=150,
+            )
+            queue.send(Message("the first"))
+            until(lambda: texts(owner, ".\\invoices") == ["the first"], "it did not arrive")
+            found = enterprise.command("find", "--path", "south\\invoices")
+            (info,) = [item for item in owner.queues() if item.name == ".\\invoices"]
+            assert str(info.id) == found["id"]

@@ -178,23 +178,23 @@ class EnterpriseDirectory(Protocol):
         ...
 
     def is_public(self, name: str) -> bool:
-        """Whether a name is one of a public queue of this manager."""
+        """Whether a name is one of a public queue, of this manager or another of the domain."""
         ...
 
     def create_queue(
         self, name: str, caller: Caller, properties: Mapping[str, Any]
-    ) -> Future[ManagedQueue]:
-        """Create a public queue of this manager, there and here."""
+    ) -> Future[None]:
+        """Create a public queue, there and here if it is one of this manager."""
         ...
 
     def delete_queue(self, name: str, caller: Caller) -> Future[None]:
-        """Delete a public queue of this manager, there and here."""
+        """Delete a public queue."""
         ...
 
     def change_queue(
         self, queue: ManagedQueue, caller: Caller, properties: Mapping[str, Any]
     ) -> Future[None]:
-        """Give a public queue of this manager other properties, there and here."""
+        """Give a public queue other properties."""
         ...
 
 

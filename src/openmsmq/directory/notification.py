@@ -12,6 +12,9 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.directory.limits import NOTIFICATION_SIZE_MAX
+from openmsmq.names.format import PrivateName
+from openmsmq.packet.signer import MessageSigner
+from openmsmq.types.message import Message
 
 VERSION: Final = 2
 OLD_VERSION: Final = 1
@@ -57,6 +60,16 @@ class Notification:
             f"<DomainController>{self.controller}</DomainController></Notification>"
         )
         return bytes((VERSION, _COUNT)) + text.encode("utf-16-le") + _UNUSED
+
+    def message(self, signer: MessageSigner | None = None) -> Message:
+        """The message that carries it ([MS-MQCN] 3.3.5.3): express, and soon too late."""
+        reach = TIME_TO_REACH_QUEUE
+        return Message(self.encode(), recoverable=False, time_to_reach_queue=reach, signer=signer)
+
+
+def notification_queue(manager: UUID) -> PrivateName:
+    """NOTIFY_QUEUE_PRIVATE of a manager ([MS-MQCN] 1.9)."""
+    return PrivateName(manager, QUEUE_NUMBER)
 
 
 def read_notification(body: bytes) -> Notification | None:

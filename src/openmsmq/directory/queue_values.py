@@ -34,3 +34,9 @@ def directory_values(properties: Mapping[str, Any]) -> dict[str, Any]:
     if "privacy" in properties:
         made["privacy"] = Privacy(int(properties["privacy"]))
     return made
+
+
+def changed_values(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a queue that is there: a quota that is none any more is written, too."""
+    made = directory_values(properties)
+    return made | {name: U32_MAX for name in QUOTAS if properties.get(name) == NO_QUOTA}

@@ -15,21 +15,22 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from openmsmq.directory.elsewhere import Owned, QueuesElsewhere
 from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
 from openmsmq.directory.ldap.tree import Tree
 from openmsmq.directory.limits import CACHE_MAX
 from openmsmq.directory.objects import ManagerObject, QueueObject
 from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error, not_found
-from openmsmq.directory.queue_values import QUOTAS, directory_values, local_values
+from openmsmq.directory.queue_values import changed_values, directory_values, local_values
 from openmsmq.directory.rights import queue_descriptor
 from openmsmq.directory.topology import read_topology
 from openmsmq.directory.writer import DirectoryWriter
 from openmsmq.engine.authorization import authorize_queue
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.queues.directory_view import is_published
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.errors import MQError, NoDs, QueueNotFound
-from openmsmq.limits import NO_QUOTA, U32_MAX
+from openmsmq.errors import IllegalQueuePathName, MQError, NoDs, QueueNotFound
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import (
     DistributionListName,
@@ -38,6 +39,7 @@ from openmsmq.names.format import (
     parse_format_name,
 )
 from openmsmq.names.parse import parse_name
+from openmsmq.names.path import PathName
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.security.access import QueueRights
@@ -52,6 +54,7 @@ KNOWN_FOR: Final = 1200.0
 "Seconds for which an answer about a queue or a list counts."
 UNKNOWN_FOR: Final = 60.0
 "The same for the answer that there is none."
+Name = FormatName | PathName
 _log: Final = logging.getLogger(__name__)
 
 
@@ -90,6 +93,7 @@ class DirectoryService:
         self._pending: set[asyncio.Task[Any]] = set()
         local.directory.is_used = True
         self.inbox = NotificationInbox(local, driver, self, now)
+        self.elsewhere = QueuesElsewhere(local, driver, self.directory, self._ask)
         self._watching: asyncio.Task[None] | None = None
 
     @property
@@ -231,17 +235,17 @@ class DirectoryService:
         """Whether the directory has to be asked before a queue of this name is opened."""
         return any(not self._is_known(one) for one in self._names(name))
 
-    def _names(self, name: str) -> list[FormatName]:
+    def _names(self, name: str) -> list[Name]:
+        """Those parts of a name that the directory has to be asked for."""
         try:
             parsed = parse_name(name)
         except MQError:
             return []
         each = parsed.elements if isinstance(parsed, MultipleName) else (parsed,)
-        kinds = (PublicName, DistributionListName)
         resolver = self._local.resolver
-        return [one for one in each if isinstance(one, kinds) and resolver.local(one) is None]
+        return [one for one in each if _is_kept(one) and resolver.local(one) is None]
 
-    def _is_known(self, name: FormatName) -> bool:
+    def _is_known(self, name: Name) -> bool:
         found = self._answers.get(name.key)
         return found is not None and self._now() < found.until
 
@@ -251,7 +255,12 @@ class DirectoryService:
 
     async def _look_up_all(self, name: str) -> None:
         for one in self._names(name):
-            if not self._is_known(one):
+            if self._is_known(one):
+                continue
+            if isinstance(one, PathName):  # who only reads does so without the directory
+                with contextlib.suppress(MQError):
+                    await self._look_up(one)
+            else:
                 await self._look_up(one)
 
     def _spawn(self, work: Any) -> None:
@@ -259,7 +268,7 @@ class DirectoryService:
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
-    async def _look_up(self, name: FormatName) -> None:
+    async def _look_up(self, name: Name) -> None:
         """Ask the directory for the owner of a queue or the members of a list.
 
         ([MS-MQDMPR] 3.1.7.1.20) While it is offline what is known stays, and no network is
@@ -277,6 +286,9 @@ class DirectoryService:
                 if queue.manager == UUID(int=0):
                     raise not_found(f"{name}: its manager is gone")
                 view.owners[name.guid] = queue.manager
+            elif isinstance(name, PathName):
+                queue = await self.directory.queue_by_path(f"{name.computer}\\{name.queue}")
+                self._found(name, Owned(queue.id, queue.manager))
             elif isinstance(name, DistributionListName):
                 members = await self.directory.format_names(name.guid)
                 elements = tuple(map(parse_format_name, members))
@@ -288,13 +300,21 @@ class DirectoryService:
             self._failed(name, error)
         self._remember(name, _Answer(self._now() + KNOWN_FOR))
 
-    def _failed(self, name: FormatName, error: DirectoryFailed) -> None:
+    def _found(self, path: PathName, owned: Owned) -> None:
+        """Know a public queue elsewhere by its path name and its identifier."""
+        view = self._local.directory
+        view.paths[path.key] = owned.queue
+        view.owners[owned.queue] = owned.manager
+        self._remember(path, _Answer(self._now() + KNOWN_FOR))
+        self._remember(PublicName(owned.queue), _Answer(self._now() + KNOWN_FOR))
+
+    def _failed(self, name: Name, error: DirectoryFailed) -> None:
         """What a failed lookup means; a lost connection is noticed ([MS-MQDMPR] 3.1.7.1.20)."""
         if error.outcome is DirectoryOutcome.NOT_CONNECTED:
             self._went_offline(str(error))
             self._wake()
         else:
-            self._local.directory.owners.pop(getattr(name, "guid", UUID(int=0)), None)
+            self._forget(name)
             self._remember(name, _Answer(self._now() + UNKNOWN_FOR, as_error(error)))
         raise as_error(error)
 
@@ -308,29 +328,41 @@ class DirectoryService:
         await asyncio.sleep(ONLINE_TRY)
         await self._run()
 
-    def _remember(self, name: FormatName, answer: _Answer) -> None:
+    def _remember(self, name: Name, answer: _Answer) -> None:
         self._answers.pop(name.key, None)
         self._answers[name.key] = answer
         if len(self._answers) > CACHE_MAX:
             oldest = next(iter(self._answers))
             del self._answers[oldest]
 
+    def _forget(self, name: Name) -> None:
+        view = self._local.directory
+        self._answers.pop(name.key, None)
+        if isinstance(name, PathName):
+            view.paths.pop(name.key, None)
+        else:
+            view.owners.pop(getattr(name, "guid", UUID(int=0)), None)
+
     # Public queues of this manager
 
     def create_queue(
         self, name: str, caller: Caller, properties: Mapping[str, Any]
-    ) -> Future[ManagedQueue]:
-        """Create a public queue here: first in the directory, which gives it its identifier.
+    ) -> Future[None]:
+        """Create a public queue: first in the directory, which gives it its identifier.
 
-        ([MS-MQDMPR] 3.1.7.1.3) A failure there leaves nothing here.
+        ([MS-MQDMPR] 3.1.7.1.3) A failure there leaves nothing here. The manager of a queue
+        elsewhere is told.
         """
         return self._later(self._create_queue(name, caller, dict(properties)))
 
-    async def _create_queue(
-        self, name: str, caller: Caller, properties: dict[str, Any]
-    ) -> ManagedQueue:
+    async def _create_queue(self, name: str, caller: Caller, properties: dict[str, Any]) -> None:
         local = self._local
         own = self._registered()
+        if (there := self._there(name)) is not None:
+            if not isinstance(there, PathName):
+                raise IllegalQueuePathName(f"{name}: a path name is needed, computer\\queue")
+            self._found(there, await self.elsewhere.create(there, caller, properties))
+            return
         path = self._driver.call(lambda: local.check_creation(name, caller))
         values = directory_values(properties)
         assert own.sid is not None
@@ -338,13 +370,12 @@ class DirectoryService:
         guid = await self._ask(
             self.directory.create_queue(f"{own.computer}\\{path}", values, descriptor)
         )
-        made: ManagedQueue = await self._driver.wait(
+        await self._driver.wait(
             lambda: local.create_queue(name, caller, identifier=guid, **properties)
         )
-        return made
 
     def delete_queue(self, name: str, caller: Caller) -> Future[None]:
-        """Delete a public queue of this manager: first in the directory ([MS-MQDMPR] 3.1.7.1.4).
+        """Delete a public queue: first in the directory ([MS-MQDMPR] 3.1.7.1.4).
 
         A failure there leaves the queue (A-29); an object that is gone already is no failure.
         """
@@ -353,6 +384,10 @@ class DirectoryService:
     async def _delete_queue(self, name: str, caller: Caller) -> None:
         local = self._local
         self._registered()
+        if (there := self._there(name)) is not None:
+            self._forget(PublicName(await self.elsewhere.delete(there, caller)))
+            self._forget(there)
+            return
         queue = self._driver.call(lambda: local.check_deletion(name, caller))
         with contextlib.suppress(QueueNotFound):
             await self._ask(self.directory.delete_queue(guid=queue.properties.id))
@@ -372,10 +407,12 @@ class DirectoryService:
     ) -> None:
         local = self._local
         self._registered()
+        if isinstance(there := self._there(queue.name), PublicName):
+            await self.elsewhere.change(there.guid, caller, properties)
+            return
         self._driver.call(lambda: authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue))
         queue.properties.changed(0, **properties)  # values that cannot be are refused before
-        values = directory_values(properties)
-        values |= {name: U32_MAX for name in QUOTAS if properties.get(name) == NO_QUOTA}
+        values = changed_values(properties)
         if values:
             item = await self._ask(self.directory.by_id(QueueObject, queue.properties.id))
             await self._ask(self.directory.write(QueueObject, item.path, values))
@@ -414,9 +451,24 @@ class DirectoryService:
         return pending
 
     def is_public(self, name: str) -> bool:
-        """Whether a name is one of a public queue of this manager."""
+        """Whether a name is one of a public queue, of this manager or another of the domain."""
         try:
             local = self._driver.call(lambda: self._local.resolver.local(parse_name(name)))
         except MQError:
             return False
-        return local is not None and "\\" not in local and ";" not in local
+        if local is None:
+            return self._there(name) is not None
+        return "\\" not in local and ";" not in local
+
+    def _there(self, name: str) -> PathName | PublicName | None:
+        """The public queue of another manager that a name means."""
+        found = self._names(name)
+        is_one = len(found) == 1 and isinstance(found[0], PathName | PublicName)
+        return found[0] if is_one else None  # type: ignore[return-value]
+
+
+def _is_kept(name: Name) -> bool:
+    """Whether it is the directory that knows what a name means."""
+    if isinstance(name, PathName):
+        return is_published(name)
+    return isinstance(name, PublicName | DistributionListName)

@@ -280,7 +280,7 @@ class QueueManager(Core):
 
     def _open_remote(self, name: PathName | FormatName, mode: Mode) -> ManagedQueue:
         """An outgoing queue; only sending goes through one."""
-        destination = name.to_direct() if isinstance(name, PathName) else name
+        destination = self.directory.format_name(name) if isinstance(name, PathName) else name
         if not mode.access & (Access.SEND | Access.OPERATE):
             raise QueueNotFound(
                 f"{name}: queues elsewhere are only sent to, unless a service knows how to log on"

@@ -14,10 +14,12 @@ from openmsmq.directory.objects import SiteObject
 from openmsmq.directory.rights import manager_descriptor
 from openmsmq.directory.service import DirectoryService
 from openmsmq.directory.writer import DirectoryWriter
+from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.security.sid import Sid
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.queues import QueueKind
 
 PATH = f"CN=msmq,CN=NEW,OU=Servers,{BASE}"
 
@@ -35,12 +37,12 @@ class GivenIdentity(SystemClock):
 
 
 class Office:
-    """The manager NEW, which has joined the enterprise of the example."""
+    """A manager, which has joined the enterprise of the example."""
 
-    def __init__(self, tree: MemoryTree, identity: UUID) -> None:
+    def __init__(self, tree: MemoryTree, identity: UUID, name: str = "NEW") -> None:
         self.tree = tree
         self.writer = DirectoryWriter(tree)
-        self.local = QueueManager(MemoryStore(), GivenIdentity(identity), name="NEW")
+        self.local = QueueManager(MemoryStore(), GivenIdentity(identity), name=name)
         self.driver = LoopDriver(self.local, self.local.tick)
         self.now = 1000.0
         self.service = DirectoryService(self.local, self.driver, tree, now=lambda: self.now)
@@ -57,6 +59,29 @@ class Office:
         joined = await writer.create_manager("NEW", {"sites": (sites["HQ"],)}, descriptor)
         return cls(tree, identity or joined)
 
+    async def another(self, name: str) -> Office:
+        """A manager of the same enterprise that its directory has already."""
+        return Office(self.tree, (await self.writer.manager_of(name)).id, name)
+
+    async def close(self) -> None:
+        """Stop."""
+        await self.service.stop("the test is over")
+        await self.driver.close()
+
+    def packets(self) -> dict[str, list[bytes]]:
+        """Express messages on their way to other managers, by the name of their queue."""
+        queues = self.local.queues.by_number.values()
+        outgoing = [queue for queue in queues if queue.kind is QueueKind.OUTGOING]
+        return {
+            queue.name: [entry.packet for entry in queue.express.after(0)] for queue in outgoing
+        }
+
+    async def take(self, packets: list[bytes], source: UUID) -> None:
+        """Express messages of another manager come."""
+        origin = Origin("192.0.2.1", "elsewhere", source.bytes_le)
+        arrivals = self.local.arrivals
+        self.driver.call(lambda: arrivals.take_express(origin, arrivals.examined(packets)))
+
     def names(self) -> list[str]:
         """The public queues here."""
         return [queue.name for queue in self.local.queues if "\\" not in queue.name]
@@ -70,8 +95,7 @@ def in_office(test: Callable[[Office], Awaitable[None]], identity: UUID | None =
         try:
             await test(office)
         finally:
-            await office.service.stop("the test is over")
-            await office.driver.close()
+            await office.close()
 
     asyncio.run(run())
 

@@ -191,7 +191,9 @@ def test_names_that_need_no_directory() -> None:
             assert not office.service.needs_lookup(name)
         assert office.service.is_public(".\\orders")
         assert not office.service.is_public(".\\private$\\orders")
-        assert not office.service.is_public("other\\orders")
+        assert office.service.is_public("other\\orders")
+        assert not office.service.is_public("other\\private$\\orders")
+        assert not office.service.is_public("DIRECT=OS:other\\orders")
         assert not office.service.is_public("???")
 
     in_office(test)
@@ -206,9 +208,9 @@ def test_a_public_queue_is_made_in_the_directory_first() -> None:
         await office.service.refresh()
         properties = {"label": "mine", "journal": True, "quota": 50}
         create = office.service.create_queue
-        made = await answer(office, lambda: create(".\\orders", INTERNAL, properties))
+        await answer(office, lambda: create(".\\orders", INTERNAL, properties))
         found = await office.writer.queue_by_path("NEW\\orders")
-        assert made.properties.id == found.id
+        assert office.local.find_queue(".\\orders").properties.id == found.id
         assert (found.label, found.journal, found.quota) == ("mine", True, 50)
         with pytest.raises(QueueExists):
             await answer(office, lambda: create(".\\orders", INTERNAL, {}))

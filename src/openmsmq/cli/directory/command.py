@@ -13,13 +13,14 @@ from uuid import UUID, uuid4
 
 import click
 
-from openmsmq.cli.options import Refusal, WrongUsage
+from openmsmq.cli.options import TOKEN_VARIABLE, Refusal, WrongUsage
 from openmsmq.cli.output import print_json, print_table
 from openmsmq.directory.conditions import Condition, SortKey
 from openmsmq.directory.join import join_manager
 from openmsmq.directory.ldap.client import LdapClient, tls_context
 from openmsmq.directory.ldap.controller import LOGIN_KINDS, Controller
 from openmsmq.directory.ldap.login import LdapLogin
+from openmsmq.directory.notification import ChangeEvent, Notification, notification_queue
 from openmsmq.directory.objects import (
     EnterpriseObject,
     LinkObject,
@@ -35,6 +36,12 @@ from openmsmq.directory.writer import DirectoryWriter
 T = TypeVar("T")
 PASSWORD_VARIABLE: Final = "OPENMSMQ_DIRECTORY_PASSWORD"  # noqa: S105
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
+_notify_by = click.option(
+    "--notify-by",
+    metavar="HOST:PORT",
+    help=f"A service of the domain that tells the queue's manager at once; {TOKEN_VARIABLE} is its"
+    " token.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,11 +271,13 @@ def find(
 @click.option("--type", "type_", type=click.UUID, help="A GUID that says what kind of queue it is.")
 @click.option("--transactional", is_flag=True, help="It takes transactional messages only.")
 @click.option("--journal", is_flag=True, help="Keep a copy of what is received.")
+@_notify_by
 @directory_options
 def create_queue(
     path_name: str,
     label: str,
     type_: UUID | None,
+    notify_by: str | None,
     *,
     transactional: bool,
     journal: bool,
@@ -277,22 +286,25 @@ def create_queue(
 ) -> None:
     """Create the public queue PATH_NAME, computer\\queue, of any queue manager.
 
-    Its manager makes the queue when it reads the directory again, or when the first message comes.
+    Its manager makes the queue when it is told so with --notify-by, or reads the directory again.
 
     \b
     Examples:
       openmsmq directory create-queue 'hq-app\\orders' --transactional -D ldap://dc1.example.com
     """
 
-    async def create(found: DirectoryWriter) -> UUID:
+    async def create(found: DirectoryWriter) -> tuple[UUID, Notification, UUID]:
         values: dict[str, Any] = {"transactional": transactional, "journal": journal}
         values |= {"label": label} if label else {}
         values |= {"type": type_} if type_ is not None else {}
         manager = await found.manager_of(path_name.partition("\\")[0])
         descriptor = b"" if manager.sid is None else queue_descriptor(manager.sid).encode()
-        return await found.create_queue(path_name, values, descriptor)
+        made = await found.create_queue(path_name, values, descriptor)
+        event = ChangeEvent.QUEUE_CREATED
+        return made, Notification(event, made, found.tree.server), manager.id
 
-    guid = place.run(create)
+    guid, notification, owner = place.run(create)
+    _notify(notify_by, notification, owner)
     if as_json:
         print_json({"path_name": path_name, "id": str(guid)})
     else:
@@ -304,12 +316,14 @@ def create_queue(
 @click.option("--label", help="A description; an empty text for none.")
 @click.option("--journal/--no-journal", default=None, help="Keep a copy of what is received.")
 @click.option("--quota", type=click.IntRange(0, 0xFFFFFFFF), help="KiB that its messages may take.")
+@_notify_by
 @directory_options
 def set_queue(
     path_name: str,
     label: str | None,
     journal: bool | None,
     quota: int | None,
+    notify_by: str | None,
     *,
     place: DirectoryPlace,
     as_json: bool,
@@ -325,26 +339,38 @@ def set_queue(
     if not values:
         raise WrongUsage("what is to change? Give --label, --journal or --quota")
 
-    async def change(found: DirectoryWriter) -> None:
+    async def change(found: DirectoryWriter) -> tuple[Notification, UUID]:
         queue = await found.queue_by_path(path_name)
         await found.write(QueueObject, queue.path, values)
+        event = ChangeEvent.QUEUE_CHANGED
+        return Notification(event, queue.id, found.tree.server), queue.manager
 
-    place.run(change)
+    _notify(notify_by, *place.run(change))
     if as_json:
         print_json({"path_name": path_name, **values})
 
 
 @directory.command("delete-queue")
 @click.argument("path_name")
+@_notify_by
 @directory_options
-def delete_queue(path_name: str, *, place: DirectoryPlace, as_json: bool) -> None:
+def delete_queue(
+    path_name: str, notify_by: str | None, *, place: DirectoryPlace, as_json: bool
+) -> None:
     """Delete the object of the public queue PATH_NAME.
 
     \b
     Examples:
       openmsmq directory delete-queue 'hq-app\\orders' -D ldap://dc1.example.com
     """
-    place.run(lambda found: found.delete_queue(path_name=path_name))
+
+    async def delete(found: DirectoryWriter) -> tuple[Notification, UUID]:
+        queue = await found.queue_by_path(path_name)
+        await found.delete_queue(guid=queue.id)
+        event = ChangeEvent.QUEUE_DELETED
+        return Notification(event, queue.id, found.tree.server), queue.manager
+
+    _notify(notify_by, *place.run(delete))
     if as_json:
         print_json({"deleted": path_name})
 
@@ -434,6 +460,17 @@ def join(
     click.echo(f"{name} is {guid}")
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
+
+
+def _notify(by: str | None, notification: Notification, manager: UUID) -> None:
+    """Let a service tell the manager of a queue that it has changed ([MS-MQCN] 3.3.4.1)."""
+    if by is None:
+        return
+    import openmsmq  # not at the top: help and usage errors come without it
+
+    with openmsmq.connect(by, token=os.environ.get(TOKEN_VARIABLE, "")) as found:
+        name = str(notification_queue(manager))
+        found.open_queue(name, access=openmsmq.Access.SEND).send(notification.message())
 
 
 def _document(item: Any) -> dict[str, Any]:

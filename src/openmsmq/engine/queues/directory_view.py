@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from openmsmq.engine.queues.resolver import is_address
 from openmsmq.errors import NoDs, QueueNotFound, UnsupportedFormatNameOperation
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import DistributionListName, PublicName
+from openmsmq.names.parts import Suffix
+from openmsmq.names.path import PathName
 
 
 class DirectoryView:
@@ -25,6 +28,24 @@ class DirectoryView:
         self.owners: dict[UUID, UUID] = {}
         "The managers of public queues elsewhere."
         self.lists: dict[UUID, tuple[FormatName, ...]] = {}
+        self.paths: dict[str, UUID] = {}
+        "Public queues elsewhere by the keys of their path names."
+
+    def format_name(self, path: PathName) -> FormatName:
+        r"""The format name for the path name of a queue elsewhere.
+
+        A public queue is found in the directory ([MS-MQDSSM] 3.1.6.4.2.2); private queues, and all
+        in a workgroup, by the name of their computer.
+        """
+        if not self.is_used or not is_published(path):
+            return path.to_direct()
+        found = self.paths.get(path.key)
+        if found is not None:
+            return PublicName(found)
+        self._check(path)
+        raise QueueNotFound(
+            f"{path}: no public queue of the directory; DIRECT=OS:{path} does without it"
+        )
 
     def owner(self, name: PublicName) -> UUID:
         """The manager of a public queue elsewhere ([MS-MQDMPR] 3.1.7.1.20).
@@ -46,10 +67,16 @@ class DirectoryView:
         self._check(name)
         raise QueueNotFound(f"{name}: no distribution list of the directory")
 
-    def _check(self, name: FormatName) -> None:
+    def _check(self, name: FormatName | PathName) -> None:
         if not self.is_used:
             raise UnsupportedFormatNameOperation(
                 f"{name}: there is no directory to ask; a service with --directory has one"
             )
         if self.is_offline:
             raise NoDs(f"{name}: no domain controller answers")
+
+
+def is_published(path: PathName) -> bool:
+    """Whether a path name is one of a public queue ([MS-MQMQ] 2.1.1), of a computer with a name."""
+    is_plain = not path.private and not path.subqueue and path.suffix is Suffix.NONE
+    return is_plain and bool(path.queue) and not is_address(path.computer)

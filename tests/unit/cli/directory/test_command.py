@@ -6,14 +6,17 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner, Result
 from tests.directories import BASE, CERTIFICATE, example, guid_of
 from tests.ldap_server import PASSWORD, USER, LdapServer
 
+import openmsmq
 from openmsmq.cli.main import main
 
 
@@ -81,6 +84,33 @@ def test_queues_are_found_made_changed_and_deleted(directory: Directory) -> None
     assert "QueueNotFound" in directory("find", "--path", "hq-app\\new", code=1).output
     directory("set-queue", "hq-app\\more", code=2)
     assert "hq-app\\orders" in directory("find").stdout
+
+
+def test_the_manager_of_a_queue_is_told(
+    directory: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQDS-205, MQDS-206, MQDS-208, MQDS-211"""
+    with openmsmq.open(tmp_path / "manager") as manager:
+        asked = []
+
+        def connect(address: str, token: str) -> Any:
+            asked.append((address, token))
+            return nullcontext(manager)
+
+        monkeypatch.setattr(openmsmq, "connect", connect)
+        monkeypatch.setenv("OPENMSMQ_TOKEN", "secret")
+        by = ("--notify-by", "127.0.0.1:1811")
+        (made,) = directory.objects("create-queue", "hq-app\\new", *by)
+        directory("set-queue", "hq-app\\new", "--label", "old", *by)
+        directory("delete-queue", "hq-app\\new", *by)
+        assert asked == [("127.0.0.1:1811", "secret")] * 3
+        owner = directory.run(
+            guid_of(directory.server.tree, f"CN=msmq,CN=HQ-APP,OU=Servers,{BASE}")
+        )
+        (queue,) = manager.outgoing()
+        assert queue.name == f"PRIVATE={owner}\\00000003"
+        assert queue.messages == 3
+        UUID(made["id"])
 
 
 def test_members_and_certificates(directory: Directory, tmp_path: Path) -> None:
