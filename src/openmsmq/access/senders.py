@@ -23,6 +23,8 @@ from openmsmq.security.x509 import Certificate, decode_certificate
 from openmsmq.store.files import make_directory
 
 SENDERS_FILE: Final = "senders.json"
+MACHINE_FILE: Final = "machine.pem"
+"Certificate and key with which a manager signs what it sends itself, for its owner only."
 KEY_BITS: Final = 2048
 VALID_FOR: Final = timedelta(days=8 * 365)
 "How long a certificate that is made here is valid."

@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from openmsmq.directory.conditions import Condition
+from openmsmq.directory.credentials import NO_KEYS, publish_keys
 from openmsmq.directory.objects import ManagerObject, SiteObject, SystemType
 from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome
 from openmsmq.directory.rights import manager_descriptor
@@ -53,9 +54,17 @@ async def join_manager(
     guid = await directory.create_manager(computer, values, descriptor)
     set_identity(data, guid, adopt=adopt)
     warnings: list[str] = []
+    manager = await directory.by_id(ManagerObject, guid)
+    try:
+        await publish_keys(directory, manager, data)
+    except ImportError:
+        warnings.append(NO_KEYS)
+    except DirectoryFailed as error:
+        if error.outcome is DirectoryOutcome.NOT_CONNECTED:
+            raise
+        warnings.append(f"the directory did not take all keys: {error}")
     if router:
         try:
-            manager = await directory.by_id(ManagerObject, guid)
             warnings += [f"no site {site}" for site in await directory.write_settings(manager)]
         except DirectoryFailed as error:
             if error.outcome is DirectoryOutcome.NOT_CONNECTED:

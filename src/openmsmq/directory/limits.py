@@ -39,9 +39,5 @@ and all public queues of this manager are read again instead.
 """
 CACHE_MAX: Final = 10_000
 "Objects that are remembered. At the limit: the oldest is forgotten, and asked for again."
-CERTIFICATES_MAX: Final = 53
-"""Users whose certificates are remembered ([MS-MQQB] 3.1.3.1). At the limit: the oldest is
-forgotten.
-"""
 LDIF_SIZE_MAX: Final = 16 << 20
 "Bytes of an LDIF file. At the limit: it is refused."

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from openmsmq.directory.credentials import SenderReader
 from openmsmq.directory.elsewhere import Owned, QueuesElsewhere
 from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
 from openmsmq.directory.ldap.tree import Tree
@@ -85,6 +86,8 @@ class DirectoryService:
         "Objects of the topology that cannot be used."
         self.unpublished: list[str] = []
         "Public queues here that the directory does not have."
+        self.keys: Callable[[], bytes] = bytes
+        "The public keys of this manager, for others to encrypt with; empty for none."
         self._local = local
         self._driver = driver
         self._now = now
@@ -94,6 +97,8 @@ class DirectoryService:
         local.directory.is_used = True
         self.inbox = NotificationInbox(local, driver, self, now)
         self.elsewhere = QueuesElsewhere(local, driver, self.directory, self._ask)
+        senders = SenderReader(self.directory, self._ask, self._spawn, lambda: local.timeline.wall)
+        local.examiner.directory = senders.cache
         self._watching: asyncio.Task[None] | None = None
 
     @property
@@ -164,15 +169,29 @@ class DirectoryService:
                 " directory with it (openmsmq directory join), or have the object deleted",
             )
         self.own = own
+        await self._publish(own)
         await self._read_own_queues(own)
         broken: list[str] = []
-        topology = await read_topology(self.directory, broken)
+        published: dict[UUID, bytes] = {}
+        topology = await read_topology(self.directory, broken, published)
         self.broken = broken
         self._driver.call(lambda: local.route_by(topology))
+        local.encryptor.published = published
         for queue in self._outgoing():
             with contextlib.suppress(MQError):
                 await self._look_up(queue)
         self._driver.call(local.dispatcher.offer_all)
+
+    async def _publish(self, own: ManagerObject) -> None:
+        """Publish keys of this manager that are new ([MS-MQDMPR] 3.1.3); the old ones still do."""
+        keys = self.keys()
+        if keys and keys != own.encryption_keys:
+            try:
+                await self.directory.write(ManagerObject, own.path, {"encryption_keys": keys})
+            except DirectoryFailed as error:
+                if error.outcome is DirectoryOutcome.NOT_CONNECTED:
+                    raise
+                log_event(_log, "keys not published", level=logging.WARNING, error=error)
 
     def _outgoing(self) -> list[FormatName]:
         """Public queues and lists that messages wait for."""
@@ -343,7 +362,7 @@ class DirectoryService:
         else:
             view.owners.pop(getattr(name, "guid", UUID(int=0)), None)
 
-    # Public queues of this manager
+    # Public queues
 
     def create_queue(
         self, name: str, caller: Caller, properties: Mapping[str, Any]
@@ -425,7 +444,10 @@ class DirectoryService:
         return self.own
 
     async def _ask(self, operation: Any) -> Any:
-        """Do something in the directory ([MS-MQDMPR] 3.1.7.1.18, 3.1.7.1.19, 3.1.7.1.24)."""
+        """Do something in the directory ([MS-MQDMPR] 3.1.7.1.18, 3.1.7.1.19, 3.1.7.1.24).
+
+        What cannot be done says why in the terms of programs, and a lost connection is noticed.
+        """
         try:
             return await operation
         except DirectoryFailed as error:

@@ -345,7 +345,7 @@ class DirectoryWriter(DirectoryReader):
             if not rows:
                 raise not_found(path)
             before = rows[0].first("mSMQSignCertificates")
-            known = _certificates(before)
+            known = user_certificates(before)
             if any(one.certificate == certificate for one in known):
                 return
             entry = UserCertificate.register(certificate, identifier)
@@ -369,7 +369,8 @@ class DirectoryWriter(DirectoryReader):
                 return
 
 
-def _certificates(raw: bytes | None) -> tuple[UserCertificate, ...]:
+def user_certificates(raw: bytes | None) -> tuple[UserCertificate, ...]:
+    """What mSMQSignCertificates holds: MQUSERSIGNCERTS ([MS-MQMQ] 2.2.21)."""
     if not raw:
         return ()
     try:

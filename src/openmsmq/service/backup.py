@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from openmsmq.access.exchange_keys import KEYS_FILE, PEER_KEYS_FILE
-from openmsmq.access.senders import SENDERS_FILE
+from openmsmq.access.senders import MACHINE_FILE, SENDERS_FILE
 from openmsmq.access.tokens import TOKENS_FILE
 from openmsmq.access.users import USERS_FILE
 from openmsmq.errors import BackupDamaged
@@ -34,12 +34,13 @@ FILES: Final = (
     PEER_KEYS_FILE,
     USERS_FILE,
     KEYS_FILE,
+    MACHINE_FILE,
     f"{TLS_FOLDER}/cert.pem",
     f"{TLS_FOLDER}/client-ca.pem",
     KEY_FILE,
 )
 "All that a backup may hold beside the store."
-SECRET_FILES: Final = (USERS_FILE, KEYS_FILE)
+SECRET_FILES: Final = (USERS_FILE, KEYS_FILE, MACHINE_FILE)
 "Files of the directory that are in it only with the keys."
 _OPEN_FILES: Final = (TOKENS_FILE, SENDERS_FILE, PEER_KEYS_FILE)
 _TLS: Final = {

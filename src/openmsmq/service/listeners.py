@@ -10,6 +10,7 @@ import logging
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -210,6 +211,7 @@ class StandardListeners:
         """The directory that this manager belongs to, if there is one."""
         if not config.directory:
             return None
+        from openmsmq.directory.credentials import machine_signer, own_keys
         from openmsmq.directory.ldap.client import LdapClient, tls_context
         from openmsmq.directory.ldap.controller import Controller
         from openmsmq.directory.ldap.login import LdapLogin
@@ -228,7 +230,10 @@ class StandardListeners:
         )
         controllers = [Controller.parse(url) for url in config.directory]
         client = LdapClient(controllers, login, tls_context(config.directory_ca))
-        return DirectoryService(local, driver, client)
+        found = DirectoryService(local, driver, client)
+        found.keys = partial(own_keys, config.data)
+        found.elsewhere.signer = machine_signer(config.data)
+        return found
 
     def _introduce(self, local: QueueManager, listener: AppListener) -> None:
         """Let the console, if there is one, know the manager and where it is."""

@@ -19,6 +19,7 @@ from openmsmq.engine.arrivals.limits import (
     SESSION_KEYS_DROPPED,
     SESSION_KEYS_MAX,
 )
+from openmsmq.engine.arrivals.sender_cache import SenderCache
 from openmsmq.errors import InvalidCertificate, Malformed
 from openmsmq.packet.encrypted import is_fitting, without_cipher
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
@@ -117,6 +118,8 @@ class Examiner:
     def __init__(self) -> None:
         self.policy = SecurityPolicy()
         self.keyring = Keyring()
+        self.directory: SenderCache | None = None
+        "What the directory says of senders; None without one."
         self._session_keys: dict[SessionKeyName, tuple[float, bytes]] = {}
         "Unwrapped keys by provider, algorithm, source and blob, the oldest first."
 
@@ -129,7 +132,8 @@ class Examiner:
     def examine(self, packet: bytes, now: float) -> Examination:
         """Security of a message, in the order of [MS-MQQB] 3.1.5.8.3, decryption first (AMB-44).
 
-        `now` is in seconds since 1970 UTC. `Malformed` for a SecurityHeader that contradicts
+        `now` is in seconds since 1970 UTC. `SenderPending` if the directory has to be asked first,
+        `Malformed` for a SecurityHeader that contradicts
         itself ([MS-MQMQ] 2.2.20.6).
         """
         view = PacketView(packet)
@@ -257,18 +261,18 @@ class Examiner:
         kind = find_signature(fields, key, body)
         if kind is None or kind not in policy.signatures:
             return nothing, None, BAD_SIGNATURE
-        sender, is_known = self._sender(security, der, fields.source)
+        sender, is_known = self._sender(security, der, fields.source, now)
         return (kind, sender, None) if is_known else (nothing, None, BAD_SIGNATURE)
 
     def _sender(
-        self, security: SecurityHeader | None, der: bytes, source: bytes
+        self, security: SecurityHeader | None, der: bytes, source: bytes, now: float
     ) -> tuple[Sid | None, bool]:
         """Whose certificate it is, and whether that is as the message says ([MS-MQQB] 3.1.5.8.3).
 
         Without a sender in the message the signature is right, and says nothing about who sent it.
-        A certificate belongs to a user if that user has registered the very same bytes, and to a
-        queue manager if it is registered for `manager:GUID`. That one must be the source of the
-        message (MSEC-A24), and is everyone to permissions.
+        A certificate belongs to a user if that user has registered the very same bytes, here or in
+        the directory, and to a queue manager if it is registered for `manager:GUID`. That one must
+        be the source of the message (MSEC-A24), and is everyone to permissions.
         """
         kind = SenderIdType.NONE if security is None else security.flags & SecurityFlags.ST
         if security is None or kind == SenderIdType.NONE:
@@ -278,7 +282,10 @@ class Examiner:
                 return None, False
             return EVERYONE, der in self.keyring.senders.get(_manager_sid(source), ())
         sid = _sid(security.security_id)
-        return sid, der in self.keyring.senders.get(sid, ())
+        is_known = der in self.keyring.senders.get(sid, ())
+        if not is_known and self.directory is not None:
+            is_known = der in self.directory.certificates(sid, now)
+        return sid, is_known
 
 
 def check_sender_id(security: SecurityHeader) -> None:

@@ -87,3 +87,15 @@ NOTIFICATIONS_KEPT_MAX: Final = 1000
 """Messages that wait in the queue of change notifications, to which anyone can send. At the limit:
 a message is rejected for its quota.
 """
+SENDERS_MAX: Final = 53
+"""Users whose certificates are remembered, as the directory has them ([MS-MQQB] 3.1.3.1), and as
+many who have none. At the limit: the oldest half is forgotten, and asked for again.
+"""
+SENDERS_DROPPED: Final = SENDERS_MAX // 2
+"Users that are forgotten together. At the limit: there is room for as many new ones."
+SENDER_AGE_MAX: Final = 1200
+"""Seconds that certificates of a user are remembered ([MS-MQQB] 3.1.3.1). At the limit: the
+directory is asked again.
+"""
+SENDERS_ASKED_MAX: Final = 53
+"Users that the directory is asked for at once. At the limit: further ones wait for their next try."

@@ -15,6 +15,7 @@ from openmsmq.engine.arrivals.examination import (
 )
 from openmsmq.engine.arrivals.incoming import head_of
 from openmsmq.engine.arrivals.replays import Replays
+from openmsmq.engine.arrivals.sender_cache import SenderPending
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.storage.layout import Owed
@@ -46,7 +47,8 @@ class Guard:
         """Packets that came, protected ones with what can be found out about them.
 
         This takes long, and so it is done when they come, in the turn of their session, and not in
-        a commit, which all wait for. `Malformed` if one contradicts itself. A message for
+        a commit, which all wait for. `Malformed` if one contradicts itself, `SenderPending` if it
+        cannot be judged yet. A message for
         another manager is none of our business ([MS-MQQB] 3.1.5.8.3).
         """
         if not any(u32(packet, FLAGS)[0] & PROTECTED for packet in packets):
@@ -95,7 +97,7 @@ class Guard:
             return Examination(packet, fault, SignatureType(kind), None, is_encrypted)
         try:
             return self._core.examiner.examine(packet, self._core.timeline.wall)
-        except Malformed:
+        except (Malformed, SenderPending):
             return Examination(packet, BAD_SIGNATURE)
 
 

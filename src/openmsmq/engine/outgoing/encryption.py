@@ -11,6 +11,7 @@ from openmsmq.engine.outgoing.limits import SESSION_KEYS_DROPPED, SESSION_KEYS_M
 from openmsmq.errors import (
     EncryptionProviderNotSupported,
     IllegalFormatName,
+    Malformed,
     PublicKeyDoesNotExist,
     PublicKeyNotFound,
 )
@@ -55,6 +56,8 @@ class Encryptor:
 
     def __init__(self) -> None:
         self.peers = PeerKeys()
+        self.published: Mapping[UUID, bytes] = {}
+        "What managers have published in the directory: MQDSPUBLICKEYS, as they were read last."
         self.random: Callable[[int], bytes] | None = None
         "Gives random bytes; without it nothing is encrypted."
         self.levels: frozenset[PrivacyLevel] = frozenset({PrivacyLevel.AES})
@@ -104,7 +107,7 @@ class Encryptor:
         """
         keys = self.peers.by_manager.get(manager)
         if keys is None:
-            raise PublicKeyNotFound(f"no keys of {manager} are here: openmsmq key import")
+            keys = self._published(manager)
         if not keys.keys:
             raise PublicKeyDoesNotExist(f"{manager} has none")
         for level in PREFERRED:
@@ -112,6 +115,21 @@ class Encryptor:
             if found is not None and level in self.levels:
                 return level, public_key_of(found.public_key())
         raise EncryptionProviderNotSupported(f"{manager} has no key for AES")
+
+    def _published(self, manager: UUID) -> DirectoryPublicKeys:
+        """The keys of a manager that the directory has ([MS-MQMQ] 2.2.2).
+
+        `PublicKeyDoesNotExist` if it has none ([MS-MQMQ] 2.4).
+        """
+        raw = self.published.get(manager)
+        if raw is None:
+            raise PublicKeyNotFound(f"no keys of {manager} are here: openmsmq key import")
+        if not raw:
+            raise PublicKeyDoesNotExist(f"{manager} has published none")
+        try:
+            return DirectoryPublicKeys.decode(raw)
+        except Malformed as error:
+            raise PublicKeyNotFound(f"the keys of {manager} in the directory: {error}") from None
 
     def _session_key(
         self,

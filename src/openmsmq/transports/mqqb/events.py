@@ -24,6 +24,7 @@ class SessionEnd(StrEnum):
     IDLE = "idle"
     LOST = "connection lost"
     NO_ROOM = "no room for its messages"
+    SENDER_PENDING = "the directory is asked for a sender"
     PENDING = "too much of unfinished packets"
     TOO_SLOW = "packet too slow"
     STOPPED = "stopped"

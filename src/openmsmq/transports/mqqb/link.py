@@ -13,6 +13,7 @@ from uuid import UUID
 
 from openmsmq.engine.arrivals.arrival import ArrivalGroup, ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
+from openmsmq.engine.arrivals.sender_cache import SenderPending
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -294,6 +295,10 @@ class Link:
             packets = self._host.arrivals.examined(packets)
         except Malformed as error:
             self.session.close(SessionEnd.BAD_PACKET, str(error))
+            return
+        except SenderPending:  # neither taken nor refused: it comes again (MSEC-A18)
+            self.origin.is_refused = True
+            self.session.close(SessionEnd.SENDER_PENDING)
             return
         if last:
             self._take_recoverable(packets, last)

@@ -16,7 +16,12 @@ from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing import encryption as module
 from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.engine.outgoing.transport import AddressKind
-from openmsmq.errors import EncryptionProviderNotSupported, MQError, PublicKeyNotFound
+from openmsmq.errors import (
+    EncryptionProviderNotSupported,
+    MQError,
+    PublicKeyDoesNotExist,
+    PublicKeyNotFound,
+)
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import PacketBuilder
@@ -100,6 +105,22 @@ def test_without_keys_of_the_receiver_nothing_is_sent() -> None:
     one.random = None
     one.peers = encryptor().peers
     with pytest.raises(EncryptionProviderNotSupported, match="random"):
+        one.encrypt(packet_to(), 0)
+
+
+def test_keys_that_the_directory_has_are_used() -> None:
+    """MQDS-179, MSEC-094: those that were imported here count for more."""
+    one = encryptor()
+    one.peers, one.published = PeerKeys(), {THERE: published(exchange_key()).encode()}
+    assert opened(one.encrypt(packet_to(), 0)) == b"a secret"
+    one.published = {THERE: b""}
+    with pytest.raises(PublicKeyDoesNotExist):
+        one.encrypt(packet_to(), 0)
+    one.published = {THERE: b"garbage"}
+    with pytest.raises(PublicKeyNotFound, match="in the directory"):
+        one.encrypt(packet_to(), 0)
+    one.published = {}
+    with pytest.raises(PublicKeyNotFound):
         one.encrypt(packet_to(), 0)
 
 

@@ -13,6 +13,7 @@ from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
 from tests.unit.transports.wires import PORT, End, Net, Peer, Station, pair, state
 
 from openmsmq.engine.arrivals.examination import Examination, Keyring
+from openmsmq.engine.arrivals.sender_cache import SenderCache
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import StorageFull
 from openmsmq.packet.builder import OptionalHeaders
@@ -20,6 +21,7 @@ from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import Packet
+from openmsmq.security.sid import Sid
 from openmsmq.transports.limits import UNSAFE_MAX
 from openmsmq.transports.mqqb import link as link_module
 from openmsmq.transports.mqqb.events import SessionEnd as Reason
@@ -458,6 +460,34 @@ def test_protected_messages_keep_their_place_and_no_commit_waits_for_them(
     net.run()
     assert b.texts("q") == ["1", "2", "3", "4"]
     assert in_commits == [False, False]
+
+
+@KINDS
+def test_a_sender_that_the_directory_has_to_be_asked_for(
+    recoverable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MSEC-066, MQDS-175, MQDS-176: neither taken nor refused until the directory has answered."""
+    net, a, b = pair()
+    anna, asked = Sid(5, (21, 1, 2, 3, 1000)), list[Sid]()
+    examine = b.local.examiner.examine
+    monkeypatch.setattr(b.local.examiner, "examine", lambda packet, now: examine(packet, VALID))
+    b.local.examiner.directory = cache = SenderCache(asked.append)
+    signed = Message(b"2", recoverable=recoverable, signer=replace(signer(), sender=anna))
+    a.send(a.out(TO_B), signed, *messages("3", recoverable=recoverable))
+    net.run()
+    net.wait(5)
+    assert b.texts("q") == []
+    assert set(asked) == {anna}
+    assert b.ended(Reason.SENDER_PENDING) >= 1
+    cache.found(anna, (der_of(),), VALID)
+    net.wait(60)
+    assert b.texts("q") == ["2", "3"]
+
+    bob = replace(signed, body=b"4", signer=replace(signer(), sender=Sid(5, (21, 1, 2, 3, 1001))))
+    cache.found(bob.signer.sender, (b"another certificate",), VALID)  # type: ignore[union-attr,arg-type]
+    a.send(a.out(TO_B), bob, *messages("5", recoverable=recoverable))
+    net.wait(60)
+    assert b.texts("q") == ["2", "3", "5"], "the certificate is that of someone else"
 
 
 @KINDS
