@@ -152,7 +152,7 @@ def test_a_public_queue_is_found_by_its_identifier(enterprise: Enterprise, tmp_p
 
 @pytest.mark.acceptance
 @pytest.mark.timeout(300)
-def test_a_manager_is_told_of_its_queues_by_another(enterprise: Enterprise) -> None:
+def test_a_manager_is_notified_of_its_queues_by_another(enterprise: Enterprise) -> None:
     """MQDS-205, MQDS-206, MQDS-240, SYS-070: scenario 3, with the minute that a batch waits."""
     south = enterprise.manager("south")
     with running(south), south.connect() as owner:
@@ -167,7 +167,7 @@ def test_a_manager_is_told_of_its_queues_by_another(enterprise: Enterprise) -> N
 
             until(
                 lambda: labels().get(".\\invoices") == "made by the north",
-                "south was not told",
+                "south was not notified",
                 patience=150,
             )
             queue.send(Message("the first"))

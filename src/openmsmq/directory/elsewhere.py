@@ -1,4 +1,4 @@
-"""Public queues of other managers: changed in the directory, and their managers are told so.
+"""Public queues of other managers: changed in the directory, and their managers are notified.
 
 ([MS-MQCN] 3.3) The directory decides whether the account of this computer may change them.
 """
@@ -61,7 +61,7 @@ class QueuesElsewhere:
     async def create(self, path: PathName, caller: Caller, properties: Mapping[str, Any]) -> Owned:
         """Create a public queue of another manager, and tell it ([MS-MQDMPR] 3.1.7.1.18).
 
-        It is told once it is made, with the identifier that the directory gave it (A-40).
+        Its manager is notified when it is made, with the identifier of its object (A-40).
         """
         self._permit(caller, "create queue", path)
         values = directory_values(_known(properties))

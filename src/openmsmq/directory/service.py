@@ -370,7 +370,7 @@ class DirectoryService:
         """Create a public queue: first in the directory, which gives it its identifier.
 
         ([MS-MQDMPR] 3.1.7.1.3) A failure there leaves nothing here. The manager of a queue
-        elsewhere is told.
+        elsewhere is notified.
         """
         return self._later(self._create_queue(name, caller, dict(properties)))
 

@@ -82,7 +82,7 @@ def test_certificates_of_senders_come_from_the_directory() -> None:
         cache, wall = office.local.examiner.directory, office.local.timeline.wall
         assert cache is not None
         found = [user.sid for user in await office.writer.find(UserObject) if user.certificates]
-        (anna,), nobody = found, Sid(5, (21, 9, 9, 9, 9))
+        (anna,), stranger = found, Sid(5, (21, 9, 9, 9, 9))
         assert anna is not None
 
         def is_known(sid: Sid) -> bool:
@@ -93,10 +93,10 @@ def test_certificates_of_senders_come_from_the_directory() -> None:
             return True
 
         asked = office.tree.operations
-        assert not any([is_known(anna), is_known(nobody), is_known(anna)])
-        await until(lambda: is_known(nobody) and is_known(anna))
+        assert not any([is_known(anna), is_known(stranger), is_known(anna)])
+        await until(lambda: is_known(stranger) and is_known(anna))
         assert cache.certificates(anna, wall) == (CERTIFICATE,)
-        assert cache.certificates(nobody, wall) == ()
+        assert cache.certificates(stranger, wall) == ()
         assert office.tree.operations - asked <= 4
 
         office.tree.is_down = True

@@ -41,7 +41,7 @@ async def create(office: Office, name: str, **properties: Any) -> None:
     await answer(office, lambda: office.service.create_queue(name, INTERNAL, properties))
 
 
-def told(office: Office) -> list[Notification | None]:
+def sent_by(office: Office) -> list[Notification | None]:
     """What was sent, and has not arrived."""
     packets = [packet for queue in office.packets().values() for packet in queue]
     return [read_notification(PacketView(packet).body) for packet in packets]
@@ -68,7 +68,7 @@ def test_directory_and_owner_agree_after_changes_by_a_third_manager() -> None:
             await create(office, "hq-app\\invoices", label="of NEW", transactional=True)
             found = await office.writer.queue_by_path("hq-app\\invoices")
             assert (found.label, found.manager) == ("of NEW", owner.local.identity)
-            (first,) = told(office)
+            (first,) = sent_by(office)
             assert first is not None
             assert (first.event, first.object) == (1, found.id)
             assert first.controller == office.tree.server
@@ -127,8 +127,8 @@ def test_how_a_notification_is_sent() -> None:
     in_office(test)
 
 
-def test_who_is_not_told() -> None:
-    """MQDS-209, MQDS-210, DMPR-338: the own manager, a foreign system, and nobody of a failure."""
+def test_who_is_not_notified() -> None:
+    """MQDS-209, MQDS-210, DMPR-338: the own manager, a foreign system, and a change that failed."""
 
     async def test(office: Office) -> None:
         await office.service.refresh()
@@ -154,7 +154,7 @@ def test_who_is_not_told() -> None:
 
 
 def test_who_may_not_create_queues_here_may_not_elsewhere() -> None:
-    """The directory sees the account of this computer, whoever asks."""
+    """The directory sees the account of this computer, for all callers."""
 
     async def test(office: Office) -> None:
         await office.service.refresh()

@@ -286,7 +286,7 @@ def create_queue(
 ) -> None:
     """Create the public queue PATH_NAME, computer\\queue, of any queue manager.
 
-    Its manager makes the queue when it is told so with --notify-by, or reads the directory again.
+    Its manager makes the queue when --notify-by lets it know, or when it reads the directory again.
 
     \b
     Examples:

@@ -86,7 +86,7 @@ def test_queues_are_found_made_changed_and_deleted(directory: Directory) -> None
     assert "hq-app\\orders" in directory("find").stdout
 
 
-def test_the_manager_of_a_queue_is_told(
+def test_the_manager_of_a_queue_is_notified(
     directory: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MQDS-205, MQDS-206, MQDS-208, MQDS-211"""
