@@ -22,7 +22,7 @@ ALLOWED = {
         "directory.ldap.client",
         "directory.ldap.controller",
         "directory.ldap.login",
-        "directory.objects",
+        "directory.notification", "directory.objects",
         "directory.outcome",
         "directory.rights",
         "directory.writer",

@@ -43,7 +43,7 @@ class Owned(NamedTuple):
     manager: UUID
 
 
-class QueuesElsewhere:
+class PublicQueuesElsewhere:
     """Creates, changes and deletes public queues of other managers."""
 
     def __init__(

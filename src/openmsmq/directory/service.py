@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.directory.credentials import SenderReader
-from openmsmq.directory.elsewhere import Owned, QueuesElsewhere
+from openmsmq.directory.elsewhere import Owned, PublicQueuesElsewhere
 from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
 from openmsmq.directory.ldap.tree import Tree
 from openmsmq.directory.limits import CACHE_MAX
@@ -96,7 +96,7 @@ class DirectoryService:
         self._pending: set[asyncio.Task[Any]] = set()
         local.directory.is_used = True
         self.inbox = NotificationInbox(local, driver, self, now)
-        self.elsewhere = QueuesElsewhere(local, driver, self.directory, self._ask)
+        self.elsewhere = PublicQueuesElsewhere(local, driver, self.directory, self._ask)
         senders = SenderReader(self.directory, self._ask, self._spawn, lambda: local.timeline.wall)
         local.examiner.directory = senders.cache
         self._watching: asyncio.Task[None] | None = None
