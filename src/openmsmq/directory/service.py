@@ -11,17 +11,16 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.directory.credentials import SenderReader
-from openmsmq.directory.elsewhere import Owned, PublicQueuesElsewhere
+from openmsmq.directory.elsewhere import PublicQueuesElsewhere
 from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
 from openmsmq.directory.ldap.tree import Tree
-from openmsmq.directory.limits import CACHE_MAX
+from openmsmq.directory.lookups import Lookups
 from openmsmq.directory.objects import ManagerObject, QueueObject
-from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error, not_found
+from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error
 from openmsmq.directory.queue_values import changed_values, directory_values, local_values
 from openmsmq.directory.rights import queue_descriptor
 from openmsmq.directory.topology import read_topology
@@ -29,17 +28,13 @@ from openmsmq.directory.writer import DirectoryWriter
 from openmsmq.engine.authorization import authorize_queue
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.queues.directory_view import is_published
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import IllegalQueuePathName, MQError, NoDs, QueueNotFound
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import (
-    DistributionListName,
-    MultipleName,
     PublicName,
     parse_format_name,
 )
-from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
@@ -51,20 +46,7 @@ ONLINE_TRY: Final = 60.0
 "Seconds after which a controller that is away is tried again ([MS-MQDMPR] 3.1.2.5)."
 REFRESH: Final = 3600.0
 "Seconds after which everything is read again: sites and gates, own queues (DS-24)."
-KNOWN_FOR: Final = 1200.0
-"Seconds for which an answer about a queue or a list counts."
-UNKNOWN_FOR: Final = 60.0
-"The same for the answer that there is none."
-Name = FormatName | PathName
 _log: Final = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Answer:
-    """What the directory said of a name, and until when that counts."""
-
-    until: float
-    error: MQError | None = None
 
 
 class DirectoryService:
@@ -91,7 +73,7 @@ class DirectoryService:
         self._local = local
         self._driver = driver
         self._now = now
-        self._answers: dict[str, _Answer] = {}
+        self.names = Lookups(local, self.directory, now, self._lost)
         self._task: asyncio.Task[None] | None = None
         self._pending: set[asyncio.Task[Any]] = set()
         local.directory.is_used = True
@@ -151,7 +133,7 @@ class DirectoryService:
                 log_event(_log, "directory online", controller=self.directory.tree.server)
             self._local.directory.is_offline = False
             self.last_error = ""
-            self._answers = {key: one for key, one in self._answers.items() if one.error is None}
+            self.names.forget_failures()
 
     def _went_offline(self, reason: str) -> None:
         if not self.is_offline or reason != self.last_error:
@@ -179,7 +161,7 @@ class DirectoryService:
         local.encryptor.published = published
         for queue in self._outgoing():
             with contextlib.suppress(MQError):
-                await self._look_up(queue)
+                await self.names.look_up(queue)
         self._driver.call(local.dispatcher.offer_all)
 
     async def _publish(self, own: ManagerObject) -> None:
@@ -250,95 +232,26 @@ class DirectoryService:
 
     # Names
 
-    def needs_lookup(self, name: str) -> bool:
-        """Whether the directory has to be asked before a queue of this name is opened."""
-        return any(not self._is_known(one) for one in self._names(name))
-
-    def _names(self, name: str) -> list[Name]:
-        """Those parts of a name that the directory has to be asked for."""
-        try:
-            parsed = parse_name(name)
-        except MQError:
-            return []
-        each = parsed.elements if isinstance(parsed, MultipleName) else (parsed,)
-        resolver = self._local.resolver
-        return [one for one in each if _is_kept(one) and resolver.local(one) is None]
-
-    def _is_known(self, name: Name) -> bool:
-        found = self._answers.get(name.key)
-        return found is not None and self._now() < found.until
-
-    def look_up(self, name: str) -> Future[None]:
-        """Ask for all that a name needs; the answer comes later, or its error."""
-        return self._later(self._look_up_all(name))
-
-    async def _look_up_all(self, name: str) -> None:
-        for one in self._names(name):
-            if self._is_known(one):
-                continue
-            if isinstance(one, PathName):  # who only reads does so without the directory
-                with contextlib.suppress(MQError):
-                    await self._look_up(one)
-            else:
-                await self._look_up(one)
-
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
-    async def _look_up(self, name: Name) -> None:
-        """Ask the directory for the owner of a queue or the members of a list.
+    def needs_lookup(self, name: str) -> bool:
+        """Whether the directory has to be asked before a queue of this name is opened."""
+        return self.names.needs_lookup(name)
 
-        ([MS-MQDMPR] 3.1.7.1.20) While it is offline what is known stays, and no network is
-        touched.
-        """
-        view = self._local.directory
-        known = self._answers.get(name.key)
-        if self.is_offline:
-            if known is None or known.error is not None:
-                raise NoDs(f"{name}: no domain controller answers; {self.last_error}")
-            return
-        try:
-            if isinstance(name, PublicName):
-                queue = await self.directory.by_id(QueueObject, name.guid)
-                if queue.manager == UUID(int=0):
-                    raise not_found(f"{name}: its manager is gone")
-                view.owners[name.guid] = queue.manager
-            elif isinstance(name, PathName):
-                queue = await self.directory.queue_by_path(f"{name.computer}\\{name.queue}")
-                self._found(name, Owned(queue.id, queue.manager))
-            elif isinstance(name, DistributionListName):
-                members = await self.directory.format_names(name.guid)
-                elements = tuple(map(parse_format_name, members))
-                view.lists[name.guid] = elements
-                for element in elements:
-                    if isinstance(element, PublicName) and not self._is_known(element):
-                        await self._look_up(element)
-        except DirectoryFailed as error:
-            self._failed(name, error)
-        self._remember(name, _Answer(self._now() + KNOWN_FOR))
+    def look_up(self, name: str) -> Future[None]:
+        """Ask for all that a name needs; the answer comes later, or its error."""
+        return self._later(self.names.look_up_all(name))
 
-    def _found(self, path: PathName, owned: Owned) -> None:
-        """Know a public queue elsewhere by its path name and its identifier."""
-        view = self._local.directory
-        view.paths[path.key] = owned.queue
-        view.owners[owned.queue] = owned.manager
-        self._remember(path, _Answer(self._now() + KNOWN_FOR))
-        self._remember(PublicName(owned.queue), _Answer(self._now() + KNOWN_FOR))
+    def is_public(self, name: str) -> bool:
+        """Whether a name is one of a public queue, of this manager or another of the domain."""
+        return self._driver.call(lambda: self.names.is_public(name))
 
-    def _failed(self, name: Name, error: DirectoryFailed) -> None:
-        """What a failed lookup means; a lost connection is noticed ([MS-MQDMPR] 3.1.7.1.20)."""
-        if error.outcome is DirectoryOutcome.NOT_CONNECTED:
-            self._went_offline(str(error))
-            self._wake()
-        else:
-            self._forget(name)
-            self._remember(name, _Answer(self._now() + UNKNOWN_FOR, as_error(error)))
-        raise as_error(error)
-
-    def _wake(self) -> None:
-        """Try the controller in a minute, not at the next refresh."""
+    def _lost(self, reason: str) -> None:
+        """No controller answers: try again in a minute, not at the next refresh."""
+        self._went_offline(reason)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
             self._task = asyncio.create_task(self._retry())
@@ -346,21 +259,6 @@ class DirectoryService:
     async def _retry(self) -> None:
         await asyncio.sleep(ONLINE_TRY)
         await self._run()
-
-    def _remember(self, name: Name, answer: _Answer) -> None:
-        self._answers.pop(name.key, None)
-        self._answers[name.key] = answer
-        if len(self._answers) > CACHE_MAX:
-            oldest = next(iter(self._answers))
-            del self._answers[oldest]
-
-    def _forget(self, name: Name) -> None:
-        view = self._local.directory
-        self._answers.pop(name.key, None)
-        if isinstance(name, PathName):
-            view.paths.pop(name.key, None)
-        else:
-            view.owners.pop(getattr(name, "guid", UUID(int=0)), None)
 
     # Public queues
 
@@ -377,10 +275,10 @@ class DirectoryService:
     async def _create_queue(self, name: str, caller: Caller, properties: dict[str, Any]) -> None:
         local = self._local
         own = self._registered()
-        if (there := self._there(name)) is not None:
+        if (there := self.names.there(name)) is not None:
             if not isinstance(there, PathName):
                 raise IllegalQueuePathName(f"{name}: a path name is needed, computer\\queue")
-            self._found(there, await self.elsewhere.create(there, caller, properties))
+            self.names.found(there, await self.elsewhere.create(there, caller, properties))
             return
         path = self._driver.call(lambda: local.check_creation(name, caller))
         values = directory_values(properties)
@@ -403,9 +301,9 @@ class DirectoryService:
     async def _delete_queue(self, name: str, caller: Caller) -> None:
         local = self._local
         self._registered()
-        if (there := self._there(name)) is not None:
-            self._forget(PublicName(await self.elsewhere.delete(there, caller)))
-            self._forget(there)
+        if (there := self.names.there(name)) is not None:
+            self.names.forget(PublicName(await self.elsewhere.delete(there, caller)))
+            self.names.forget(there)
             return
         queue = self._driver.call(lambda: local.check_deletion(name, caller))
         with contextlib.suppress(QueueNotFound):
@@ -426,7 +324,7 @@ class DirectoryService:
     ) -> None:
         local = self._local
         self._registered()
-        if isinstance(there := self._there(queue.name), PublicName):
+        if isinstance(there := self.names.there(queue.name), PublicName):
             await self.elsewhere.change(there.guid, caller, properties)
             return
         self._driver.call(lambda: authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue))
@@ -452,8 +350,7 @@ class DirectoryService:
             return await operation
         except DirectoryFailed as error:
             if error.outcome is DirectoryOutcome.NOT_CONNECTED:
-                self._went_offline(str(error))
-                self._wake()
+                self._lost(str(error))
             raise as_error(error) from error
 
     def _later(self, work: Any) -> Future[Any]:
@@ -471,26 +368,3 @@ class DirectoryService:
 
         self._spawn(run())
         return pending
-
-    def is_public(self, name: str) -> bool:
-        """Whether a name is one of a public queue, of this manager or another of the domain."""
-        try:
-            local = self._driver.call(lambda: self._local.resolver.local(parse_name(name)))
-        except MQError:
-            return False
-        if local is None:
-            return self._there(name) is not None
-        return "\\" not in local and ";" not in local
-
-    def _there(self, name: str) -> PathName | PublicName | None:
-        """The public queue of another manager that a name means."""
-        found = self._names(name)
-        is_one = len(found) == 1 and isinstance(found[0], PathName | PublicName)
-        return found[0] if is_one else None  # type: ignore[return-value]
-
-
-def _is_kept(name: Name) -> bool:
-    """Whether it is the directory that knows what a name means."""
-    if isinstance(name, PathName):
-        return is_published(name)
-    return isinstance(name, PublicName | DistributionListName)

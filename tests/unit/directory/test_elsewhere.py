@@ -18,7 +18,6 @@ from openmsmq.errors import (
     AccessDenied,
     IllegalPropertyValue,
     IllegalQueuePathName,
-    NoDs,
     QueueNotFound,
 )
 from openmsmq.packet.signer import MessageSigner
@@ -167,34 +166,5 @@ def test_who_may_not_create_queues_here_may_not_elsewhere() -> None:
         with pytest.raises(IllegalQueuePathName):
             await create(office, f"PUBLIC={UUID(int=7)}")
         assert office.packets() == {}
-
-    in_office(test)
-
-
-def test_a_public_queue_is_found_by_its_path_name() -> None:
-    """In the directory (DS-04); a direct name does without it."""
-
-    async def test(office: Office) -> None:
-        await office.service.refresh()
-        local, service = office.local, office.service
-        orders = await guid_of(office.tree, f"CN=orders,CN=msmq,CN=HQ-APP,OU=Servers,{BASE}")
-        assert service.needs_lookup("hq-app\\orders")
-        await answer(office, lambda: service.look_up("hq-app\\orders"))
-        assert not service.needs_lookup("HQ-APP\\Orders")
-        handle = office.driver.call(lambda: local.open_queue("hq-app\\orders", SEND))
-        assert handle.queue.name == f"PUBLIC={orders}"
-        await answer(office, lambda: service.look_up("hq-app\\none"))
-        with pytest.raises(QueueNotFound, match="DIRECT=OS"):
-            office.driver.call(lambda: local.open_queue("hq-app\\none", SEND))
-        for name in ("hq-app\\private$\\orders", "192.0.2.7\\orders", "DIRECT=OS:hq-app\\orders"):
-            assert not service.needs_lookup(name)
-            direct = office.driver.call(lambda name=name: local.open_queue(name, SEND))  # type: ignore[misc]
-            assert direct.queue.name.startswith("DIRECT=")
-        office.tree.is_down = True
-        await answer(office, lambda: service.look_up("hq-app\\other"))
-        assert service.is_offline
-        with pytest.raises(NoDs):
-            office.driver.call(lambda: local.open_queue("hq-app\\other", SEND))
-        office.driver.call(lambda: local.open_queue("hq-app\\orders", SEND))
 
     in_office(test)

@@ -19,7 +19,6 @@ from openmsmq.errors import (
     QueueNotFound,
     UnsupportedFormatNameOperation,
 )
-from openmsmq.names.format import parse_format_name
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import INTERNAL, Caller, Grant
 from openmsmq.types.message import Message
@@ -121,51 +120,6 @@ def test_a_queue_without_an_object_is_kept_and_reported() -> None:
     in_office(test)
 
 
-def test_a_public_queue_elsewhere_is_looked_up_once() -> None:
-    """MQDS-197, MQDS-198"""
-
-    async def test(office: Office) -> None:
-        orders = await guid_of(office.tree, ORDERS)
-        owner = await guid_of(office.tree, f"CN=msmq,CN=HQ-APP,OU=Servers,{BASE}")
-        name = f"PUBLIC={orders}"
-        await office.service.refresh()
-        assert office.service.needs_lookup(name)
-        await answer(office, lambda: office.service.look_up(name))
-        assert office.local.directory.owners == {orders: owner}
-        assert not office.service.needs_lookup(name)
-        handle = office.driver.call(lambda: office.local.open_queue(name, SEND))
-        assert handle.queue.name == str(parse_format_name(name))
-        office.now += service_module.KNOWN_FOR
-        assert office.service.needs_lookup(name)
-        office.tree.is_down = True
-        with pytest.raises(NoDs):
-            await answer(office, lambda: office.service.look_up(UNKNOWN))
-        assert office.service.is_offline
-        asked = office.tree.operations
-        await answer(office, lambda: office.service.look_up(name))  # what is known stays
-        with pytest.raises(NoDs):
-            await answer(office, lambda: office.service.look_up(UNKNOWN))
-        assert office.tree.operations == asked
-        with pytest.raises(NoDs):
-            office.driver.call(lambda: office.local.open_queue(UNKNOWN, SEND))
-
-    in_office(test)
-
-
-def test_that_there_is_no_queue_is_remembered_for_a_minute() -> None:
-    async def test(office: Office) -> None:
-        await office.service.refresh()
-        with pytest.raises(QueueNotFound):
-            await answer(office, lambda: office.service.look_up(UNKNOWN))
-        assert not office.service.needs_lookup(UNKNOWN)
-        with pytest.raises(QueueNotFound):
-            office.driver.call(lambda: office.local.open_queue(UNKNOWN, SEND))
-        office.now += service_module.UNKNOWN_FOR
-        assert office.service.needs_lookup(UNKNOWN)
-
-    in_office(test)
-
-
 def test_lists_are_sent_to() -> None:
     """MQDS-148"""
 
@@ -181,20 +135,6 @@ def test_lists_are_sent_to() -> None:
             await answer(office, lambda: office.service.look_up(missing))
         with pytest.raises(QueueNotFound):
             office.driver.call(lambda: office.local.open_queue(missing, SEND))
-
-    in_office(test)
-
-
-def test_names_that_need_no_directory() -> None:
-    async def test(office: Office) -> None:
-        for name in ("DIRECT=OS:a\\q", ".\\private$\\x", "not a name\\\\"):
-            assert not office.service.needs_lookup(name)
-        assert office.service.is_public(".\\orders")
-        assert not office.service.is_public(".\\private$\\orders")
-        assert office.service.is_public("other\\orders")
-        assert not office.service.is_public("other\\private$\\orders")
-        assert not office.service.is_public("DIRECT=OS:other\\orders")
-        assert not office.service.is_public("???")
 
     in_office(test)
 
