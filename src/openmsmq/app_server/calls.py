@@ -167,7 +167,11 @@ class Calls(ControlCalls, SubscriptionCalls, TransactionCalls):
         opened = session.handle(given.integer("handle"))
         session.require("admin", opened.name)
         sddl = given.text("permissions")
-        local, caller = session.local, session.caller
+        local, caller, directory = session.local, session.caller, session.server.directory
+        queue = opened.queue
+        if directory is not None and queue.kind is QueueKind.PUBLIC:
+            _begin(session, number, lambda: directory.set_permissions(queue, sddl, caller))
+            return
         _begin(session, number, lambda: local.set_permissions(opened.queue, sddl, caller))
 
     def _call_queue_info(self, session: AppSession, number: int, given: Arguments) -> None:

@@ -197,6 +197,10 @@ class EnterpriseDirectory(Protocol):
         """Give a public queue other properties."""
         ...
 
+    def set_permissions(self, queue: ManagedQueue, sddl: str, caller: Caller) -> Future[None]:
+        """Give a public queue of this manager other permissions, there and here."""
+        ...
+
 
 class SessionProxy(Protocol):
     """What one program reads of other managers."""

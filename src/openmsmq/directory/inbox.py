@@ -150,7 +150,7 @@ class NotificationInbox:
             return
         if notification.event is ChangeEvent.QUEUE_DELETED and self._queues.with_id(guid) is None:
             return
-        item = await self._queues.directory.by_id(QueueObject, guid)
+        item = await self._queues.directory.by_id(QueueObject, guid, security=True)
         if notification.event is ChangeEvent.QUEUE_DELETED or item.manager != identity:
             self.ignored += 1  # it is there, or of another manager
             log_event(_log, "notification ignored", about=str(guid), change=notification.event.name)

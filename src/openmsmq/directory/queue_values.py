@@ -9,6 +9,15 @@ from openmsmq.directory.objects import Privacy, QueueObject
 from openmsmq.limits import NO_QUOTA, U32_MAX
 
 QUOTAS: Final = ("quota", "journal_quota")
+_SAME: Final = (
+    "label",
+    "type",
+    "journal",
+    "authenticate",
+    "base_priority",
+    "transactional",
+    "multicast",
+)
 
 
 def local_values(item: QueueObject) -> dict[str, Any]:
@@ -21,12 +30,22 @@ def local_values(item: QueueObject) -> dict[str, Any]:
         "journal_quota": NO_QUOTA if item.journal_quota == U32_MAX else item.journal_quota,
         "authenticate": item.authenticate,
         "base_priority": item.base_priority,
+        "privacy": int(item.privacy),
+        "multicast": item.multicast,
     }
 
 
 def directory_values(properties: Mapping[str, Any]) -> dict[str, Any]:
     """What the directory gets of the properties of a new queue ([MS-MQDSSM] 3.1.6.1.2.2)."""
-    same = ("label", "type", "journal", "authenticate", "base_priority", "transactional")
+    same = (
+        "label",
+        "type",
+        "journal",
+        "authenticate",
+        "base_priority",
+        "transactional",
+        "multicast",
+    )
     made = {name: properties[name] for name in same if name in properties}
     for name in QUOTAS:
         if properties.get(name, NO_QUOTA) != NO_QUOTA:

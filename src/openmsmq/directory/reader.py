@@ -321,13 +321,16 @@ class DirectoryReader:
                 return queue
         raise not_found(f"no public queue {path_name}")
 
-    async def queues_of(self, manager_path: str, common_name: str = "") -> list[QueueObject]:
+    async def queues_of(
+        self, manager_path: str, common_name: str = "", *, security: bool = False
+    ) -> list[QueueObject]:
         """The public queues of a manager: the children of its object ([MS-MQDSSM] 2.2.1)."""
         condition = class_filter(QueueObject)
         if common_name:
             condition = And((condition, equal("cn", common_name)))
-        wanted = attributes_of(QueueObject)
-        rows = await self.search(manager_path, SearchScope.LEVEL, condition, wanted)
+        wanted = [*attributes_of(QueueObject), *(["nTSecurityDescriptor"] if security else [])]
+        level = SearchScope.LEVEL
+        rows = await self.search(manager_path, level, condition, wanted, security=security)
         return await self._queues(rows)
 
     # Links

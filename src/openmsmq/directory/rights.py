@@ -15,7 +15,9 @@ from uuid import UUID
 
 from openmsmq.security.access import ManagerRights, NetworkRights, QueueRights
 from openmsmq.security.descriptor import Ace, AceType, Acl, SecurityDescriptor
-from openmsmq.security.sid import AUTHENTICATED_USERS, EVERYONE, Sid
+from openmsmq.security.permissions import normal_permissions
+from openmsmq.security.sddl import format_sddl, parse_sddl
+from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, AUTHENTICATED_USERS, EVERYONE, Sid
 from openmsmq.wire.reader import Reader
 
 CREATE_CHILD: Final = 0x01
@@ -54,6 +56,14 @@ SITE_EXTENDED: Final[Mapping[UUID, int]] = {
     UUID("b4e60130-df3f-11d1-9c86-006008764d0e"): NetworkRights.OPEN_CONNECTOR,
 }
 "msmq-Open-Connector, on the foreign site."
+_ALL_MESSAGES: Final = (
+    QueueRights.RECEIVE_MESSAGE | QueueRights.WRITE_MESSAGE | QueueRights.RECEIVE_JOURNAL_MESSAGE
+)
+_OPEN_LOOK: Final = QueueRights.GET_QUEUE_PROPERTIES | QueueRights.GET_QUEUE_PERMISSIONS
+_ALL_OF_US: Final = (EVERYONE, ANONYMOUS)
+_INHERITED: Final = 0x10
+_NOT_ITS_OWN: Final = 0x08 | _INHERITED
+"INHERIT_ONLY and INHERITED ([MS-DTYP] 2.4.4.1)."
 _GET, _SET = QueueRights.GET_QUEUE_PROPERTIES, QueueRights.SET_QUEUE_PROPERTIES
 
 
@@ -90,6 +100,21 @@ def from_directory(
             denied = ace.type in (AceType.DENIED, _OBJECT_DENIED)
             aces.append(Ace(AceType.DENIED if denied else AceType.ALLOWED, mask, sid, ace.flags))
     return replace(descriptor, dacl=Acl(tuple(aces)), sacl=None)
+
+
+def with_kept(
+    descriptor: SecurityDescriptor,
+    before: SecurityDescriptor,
+    extended: Mapping[UUID, int] = QUEUE_EXTENDED,
+) -> SecurityDescriptor:
+    """A descriptor of the directory with what another says of other things ([MS-MQDSSM] 3.1.6.17).
+
+    What was inherited is inherited again.
+    """
+    assert descriptor.dacl is not None
+    others = before.dacl.aces if before.dacl is not None else ()
+    kept = [ace for ace in others if not _is_ours(ace, extended) and not ace.flags & _INHERITED]
+    return replace(descriptor, dacl=_acl([*descriptor.dacl.aces, *kept]))
 
 
 def _to_aces(ace: Ace, extended: Mapping[UUID, int]) -> list[Ace]:
@@ -196,3 +221,50 @@ def queue_descriptor(machine: Sid, given: SecurityDescriptor | None = None) -> S
         sacl=None,
         dacl=_acl([Ace(AceType.ALLOWED, ALL, machine), *made.dacl.aces]),
     )
+
+
+def published_permissions(machine: Sid, permissions: str) -> SecurityDescriptor:
+    """The descriptor of the object of a queue that has permissions here ([MS-MQDMPR] 3.1.1.2).
+
+    Without a list everything is allowed to all: so it is there, as far as messages go.
+    """
+    given = parse_sddl(permissions) if permissions else SecurityDescriptor()
+    if given.dacl is None:
+        open_to = (Ace(AceType.ALLOWED, int(_ALL_MESSAGES | _OPEN_LOOK), sid) for sid in _ALL_OF_US)
+        given = SecurityDescriptor(dacl=Acl(tuple(open_to)))
+    return queue_descriptor(machine, given)
+
+
+def local_permissions(raw: bytes, machine: Sid | None, before: str) -> str:
+    """The permissions of a queue as its object has them, in SDDL ([MS-MQQB] 3.1.5.8.3).
+
+    What is inherited there is about the administration of the directory and does not count, nor
+    does what its own computer may do. The owner stays the one that it has here. `Malformed` if it
+    is no descriptor, `MQError` if it has too many entries.
+    """
+    found = from_directory(SecurityDescriptor.decode(raw))
+    given = found.dacl.aces if found.dacl is not None else ()
+    merged: list[Ace] = []
+    for ace in given:
+        if ace.flags & _NOT_ITS_OWN or ace.sid == machine:
+            continue
+        last = merged[-1] if merged else None
+        if last is not None and (last.sid, last.type) == (ace.sid, ace.type):
+            merged[-1] = replace(last, mask=last.mask | ace.mask)
+        else:
+            merged.append(replace(ace, flags=0))
+    owner = parse_sddl(before).owner if before else ADMINISTRATORS
+    if _is_open(merged):
+        return "" if owner in (None, ADMINISTRATORS) else format_sddl(SecurityDescriptor(owner))
+    made = SecurityDescriptor(owner, dacl=Acl(tuple(merged)))
+    return normal_permissions(format_sddl(made), QueueRights)
+
+
+def _is_open(aces: Iterable[Ace]) -> bool:
+    """Whether all may send, receive and peek, with and without a login, and none is denied it."""
+    granted: dict[Sid | None, int] = {}
+    for ace in aces:
+        if ace.type != AceType.ALLOWED:
+            return False
+        granted[ace.sid] = granted.get(ace.sid, 0) | ace.mask
+    return all(granted.get(sid, 0) & _ALL_MESSAGES == _ALL_MESSAGES for sid in _ALL_OF_US)

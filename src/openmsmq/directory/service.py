@@ -22,14 +22,15 @@ from openmsmq.directory.lookups import Lookups
 from openmsmq.directory.objects import ManagerObject, QueueObject
 from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error
 from openmsmq.directory.queue_values import changed_values, directory_values, local_values
-from openmsmq.directory.rights import queue_descriptor
+from openmsmq.directory.rights import local_permissions, published_permissions, with_kept
 from openmsmq.directory.topology import read_topology
 from openmsmq.directory.writer import DirectoryWriter
 from openmsmq.engine.authorization import authorize_queue
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.queues.ownership import owned_by
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.errors import IllegalQueuePathName, MQError, NoDs, QueueNotFound
+from openmsmq.errors import IllegalQueuePathName, Malformed, MQError, NoDs, QueueNotFound
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import (
     PublicName,
@@ -39,6 +40,7 @@ from openmsmq.names.path import PathName
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.security.access import QueueRights
+from openmsmq.security.descriptor import SecurityDescriptor
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
 
@@ -190,7 +192,9 @@ class DirectoryService:
 
         ([MS-MQDMPR] 3.1.3, 3.1.7.1.25; DS-24)
         """
-        objects = {item.id: item for item in await self.directory.queues_of(own.path)}
+        objects = {
+            item.id: item for item in await self.directory.queues_of(own.path, security=True)
+        }
         for item in objects.values():
             await self.take_over(item)
         public = [queue for queue in self._local.queues if queue.kind is QueueKind.PUBLIC]
@@ -207,6 +211,19 @@ class DirectoryService:
         local = self._local
         queue = self.with_id(item.id)
         values = local_values(item)
+        if item.security:
+            before = "" if queue is None else queue.properties.permissions
+            machine = None if self.own is None else self.own.sid
+            try:
+                values["permissions"] = local_permissions(item.security, machine, before)
+            except (Malformed, MQError) as error:  # those that are here stay
+                log_event(
+                    _log,
+                    "permissions not read",
+                    level=logging.WARNING,
+                    queue=item.path,
+                    error=error,
+                )
         if queue is None:
             name = f"{local.name}\\{item.name}"
             await self._driver.wait(
@@ -221,7 +238,8 @@ class DirectoryService:
             if getattr(queue.properties, name) != value
         }
         if changes:
-            await self._driver.wait(lambda: local.change_queue(queue, INTERNAL, **changes))
+            now = int(local.timeline.wall)
+            await self._driver.wait(lambda: local.queue_lifecycle.change(queue, now, changes))
 
     def with_id(self, guid: UUID) -> ManagedQueue | None:
         """The public queue with an identifier."""
@@ -283,7 +301,8 @@ class DirectoryService:
         path = self._driver.call(lambda: local.check_creation(name, caller))
         values = directory_values(properties)
         assert own.sid is not None
-        descriptor = queue_descriptor(own.sid).encode()
+        owned = owned_by(caller, properties.get("permissions", ""), local.settings.new_queues)
+        descriptor = published_permissions(own.sid, owned).encode()
         guid = await self._ask(
             self.directory.create_queue(f"{own.computer}\\{path}", values, descriptor)
         )
@@ -334,6 +353,25 @@ class DirectoryService:
             item = await self._ask(self.directory.by_id(QueueObject, queue.properties.id))
             await self._ask(self.directory.write(QueueObject, item.path, values))
         await self._driver.wait(lambda: local.change_queue(queue, caller, **properties))
+
+    def set_permissions(self, queue: ManagedQueue, sddl: str, caller: Caller) -> Future[None]:
+        """Give a public queue of this manager other permissions: first in the directory.
+
+        ([MS-MQDSSM] 3.1.6.7.2.3) Entries there that are about other things stay.
+        """
+        return self._later(self._set_permissions(queue, sddl, caller))
+
+    async def _set_permissions(self, queue: ManagedQueue, sddl: str, caller: Caller) -> None:
+        local, own = self._local, self._registered()
+        after = self._driver.call(lambda: local.check_permissions(queue, sddl, caller))
+        guid = queue.properties.id
+        item = await self._ask(self.directory.by_id(QueueObject, guid, security=True))
+        assert own.sid is not None
+        descriptor = published_permissions(own.sid, after)
+        if item.security:
+            descriptor = with_kept(descriptor, SecurityDescriptor.decode(item.security))
+        await self._ask(self.directory.write_security(item.path, descriptor.encode()))
+        await self._driver.wait(lambda: local.set_permissions(queue, sddl, caller))
 
     def _registered(self) -> ManagerObject:
         """The own object; without a controller nothing public changes."""

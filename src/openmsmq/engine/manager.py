@@ -313,6 +313,12 @@ class QueueManager(Core):
         self, queue: ManagedQueue, sddl: str, caller: Caller = INTERNAL
     ) -> Future[None]:
         """Give a queue other permissions, and perhaps another owner."""
+        after = self.check_permissions(queue, sddl, caller)
+        now = int(self._clock.now())
+        return self.queue_lifecycle.change(queue, now, {"permissions": after})
+
+    def check_permissions(self, queue: ManagedQueue, sddl: str, caller: Caller = INTERNAL) -> str:
+        """The permissions that a queue would have, which a caller may give it."""
         if queue.kind not in VISIBLE:
             raise UnsupportedFormatNameOperation(
                 f"a {queue.kind} queue has no permissions of its own"
@@ -324,8 +330,7 @@ class QueueManager(Core):
                 authorize_queue(caller, QueueRights.TAKE_QUEUE_OWNERSHIP, queue)
             if without_owner(after) != without_owner(before):
                 authorize_queue(caller, QueueRights.CHANGE_QUEUE_PERMISSIONS, queue)
-        now = int(self._clock.now())
-        return self.queue_lifecycle.change(queue, now, {"permissions": after})
+        return after
 
     def pause(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
         """Send nothing more from an outgoing queue."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -10,13 +11,18 @@ from openmsmq.directory.rights import (
     QUEUE_EXTENDED,
     SITE_EXTENDED,
     from_directory,
+    local_permissions,
     manager_descriptor,
     object_ace,
+    published_permissions,
     queue_descriptor,
     to_directory,
+    with_kept,
 )
+from openmsmq.errors import Malformed
 from openmsmq.security.access import ManagerRights, NetworkRights, QueueRights
 from openmsmq.security.descriptor import Ace, AceType, Acl, SecurityDescriptor
+from openmsmq.security.permissions import normal_permissions
 from openmsmq.security.sid import AUTHENTICATED_USERS, EVERYONE, Sid
 
 MACHINE = Sid(5, (21, 1, 2, 3, 1104))
@@ -145,3 +151,49 @@ def test_the_descriptor_of_a_queue() -> None:
     assert back[EVERYONE] == look | QueueRights.WRITE_MESSAGE
     given = queue_descriptor(MACHINE, allowed(QueueRights.PEEK_MESSAGE, AUTHENTICATED_USERS))
     assert masks(from_directory(given))[AUTHENTICATED_USERS] == QueueRights.PEEK_MESSAGE
+
+
+@pytest.mark.parametrize(
+    "sddl",
+    [
+        "",
+        "O:S-1-5-21-1-2-3-1000",
+        "O:BAD:(A;;0x4;;;WD)",
+        "O:BAD:(D;;0x4;;;AN)(A;;0x3f;;;S-1-5-21-1-2-3-1000)(A;;0x20024;;;WD)",
+    ],
+)
+def test_permissions_of_a_queue_come_back_from_its_object(sddl: str) -> None:
+    """MQDS-164, MQQB-323: what is inherited there, and what its computer may do, does not count."""
+    written = published_permissions(MACHINE, sddl)
+    assert written.dacl is not None
+    above = (
+        Ace(AceType.ALLOWED, rights.ALL, Sid(5, (21, 1, 2, 3, 512)), 0x10),
+        Ace(AceType.ALLOWED, rights.ALL, Sid(3, (0,)), 0x08),
+    )
+    raw = SecurityDescriptor(dacl=Acl((*written.dacl.aces, *above), 4)).encode()
+    before = normal_permissions(sddl, QueueRights) if sddl else ""
+    assert local_permissions(raw, MACHINE, before) == before
+
+
+def test_a_queue_that_is_open_to_all_but_some_is_not_open() -> None:
+    """MQDS-164"""
+    written = published_permissions(MACHINE, "")
+    assert written.dacl is not None
+    denied = Ace(AceType.DENIED, rights.CONTROL_ACCESS, Sid(5, (21, 1, 2, 3, 1001)))
+    raw = SecurityDescriptor(dacl=Acl((denied, *written.dacl.aces), 4)).encode()
+    found = local_permissions(raw, MACHINE, "")
+    assert found.startswith("O:BAD:(D;")
+    with pytest.raises(Malformed):
+        local_permissions(b"garbage", MACHINE, "")
+
+
+def test_what_is_kept_of_a_descriptor() -> None:
+    """MQDS-161: entries about other things, unless they are inherited anyway."""
+    other = object_ace(EVERYONE, rights.WRITE_PROPERTY, UUID(int=7))
+    inherited = replace(object_ace(EVERYONE, rights.WRITE_PROPERTY, UUID(int=8)), flags=0x10)
+    old = object_ace(EVERYONE, rights.CONTROL_ACCESS, next(iter(QUEUE_EXTENDED)))
+    before = SecurityDescriptor(dacl=Acl((other, inherited, old), 4))
+    found = with_kept(queue_descriptor(MACHINE), before)
+    assert found.dacl is not None
+    assert found.dacl.aces[-1] == other
+    assert not {inherited, old} & set(found.dacl.aces)

@@ -10,6 +10,7 @@ from tests.unit.directory.office import PATH, Office, in_office, until
 from openmsmq.directory import service as service_module
 from openmsmq.directory.ldap.tree import Change
 from openmsmq.directory.objects import QueueObject
+from openmsmq.directory.rights import published_permissions
 from openmsmq.engine.commit.future import Future
 from openmsmq.errors import (
     AccessDenied,
@@ -252,5 +253,44 @@ def test_a_workgroup_has_no_directory() -> None:
         office.local.directory.is_used = False
         with pytest.raises(UnsupportedFormatNameOperation):
             office.driver.call(lambda: office.local.open_queue(UNKNOWN, SEND))
+
+    in_office(test)
+
+
+def test_permissions_are_those_of_the_directory() -> None:
+    """MQDS-164, MQDS-165, MQQB-323, MSEC-146: read with the queue, and written first there."""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        await answer(office, lambda: office.service.create_queue(".\\orders", INTERNAL, {}))
+        queue = office.local.find_queue(".\\orders")
+        path = f"CN=orders,{PATH}"
+        await office.service.refresh()
+        assert queue.properties.permissions == "", "it is open, there and here"
+        given = "D:(A;;0x4;;;WD)"
+        await answer(office, lambda: office.service.set_permissions(queue, given, INTERNAL))
+        assert queue.properties.permissions == "O:BAD:(A;;LC;;;WD)"
+        await office.service.refresh()
+        assert queue.properties.permissions == "O:BAD:(A;;LC;;;WD)"
+
+        own = office.service.own
+        assert own is not None
+        assert own.sid is not None
+        changed = published_permissions(own.sid, "D:(A;;0x6;;;S-1-5-21-1-2-3-1000)")
+        await office.writer.write_security(path, changed.encode())
+        await office.service.refresh()
+        assert queue.properties.permissions == "O:BAD:(A;;DCLC;;;S-1-5-21-1-2-3-1000)"
+        await office.writer.write_security(path, b"garbage")
+        await office.service.refresh()
+        assert not office.service.is_offline
+        assert queue.properties.permissions == "O:BAD:(A;;DCLC;;;S-1-5-21-1-2-3-1000)"
+
+        anna = Caller(grant=Grant("admin", user="anna"))
+        with pytest.raises(AccessDenied):
+            await answer(office, lambda: office.service.set_permissions(queue, given, anna))
+        office.tree.is_down = True
+        with pytest.raises(NoDs):
+            await answer(office, lambda: office.service.set_permissions(queue, given, INTERNAL))
+        assert queue.properties.permissions == "O:BAD:(A;;DCLC;;;S-1-5-21-1-2-3-1000)"
 
     in_office(test)
