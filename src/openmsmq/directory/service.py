@@ -30,7 +30,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.ownership import owned_by
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.errors import IllegalQueuePathName, Malformed, MQError, NoDs, QueueNotFound
+from openmsmq.errors import DsError, IllegalQueuePathName, Malformed, MQError, NoDs, QueueNotFound
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import (
     PublicName,
@@ -217,13 +217,7 @@ class DirectoryService:
             try:
                 values["permissions"] = local_permissions(item.security, machine, before)
             except (Malformed, MQError) as error:  # those that are here stay
-                log_event(
-                    _log,
-                    "permissions not read",
-                    level=logging.WARNING,
-                    queue=item.path,
-                    error=error,
-                )
+                log_event(_log, "permissions not read", level=logging.WARNING, reason=str(error))
         if queue is None:
             name = f"{local.name}\\{item.name}"
             await self._driver.wait(
@@ -368,7 +362,7 @@ class DirectoryService:
         item = await self._ask(self.directory.by_id(QueueObject, guid, security=True))
         assert own.sid is not None
         descriptor = published_permissions(own.sid, after)
-        if item.security:
+        with contextlib.suppress(Malformed):  # then nothing of it is kept
             descriptor = with_kept(descriptor, SecurityDescriptor.decode(item.security))
         await self._ask(self.directory.write_security(item.path, descriptor.encode()))
         await self._driver.wait(lambda: local.set_permissions(queue, sddl, caller))
@@ -401,6 +395,10 @@ class DirectoryService:
             except MQError as error:
                 failure = error
                 self._driver.call(lambda: pending.fail(failure))
+            except Exception as error:
+                broken = DsError(f"{type(error).__name__}: {error}")
+                self._driver.call(lambda: pending.fail(broken))
+                raise
             else:
                 self._driver.call(lambda: pending.succeed(found))
 

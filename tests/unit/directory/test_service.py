@@ -285,7 +285,7 @@ def test_permissions_are_those_of_the_directory() -> None:
         assert not office.service.is_offline
         assert queue.properties.permissions == "O:BAD:(A;;DCLC;;;S-1-5-21-1-2-3-1000)"
 
-        anna = Caller(grant=Grant("admin", user="anna"))
+        anna = Caller(grant=Grant("read", user="anna"))
         with pytest.raises(AccessDenied):
             await answer(office, lambda: office.service.set_permissions(queue, given, anna))
         office.tree.is_down = True
