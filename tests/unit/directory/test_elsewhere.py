@@ -141,13 +141,16 @@ def test_who_is_not_notified() -> None:
         async def refuse(*given: Any, **named: Any) -> None:
             raise LdapError(ResultCode.INSUFFICIENT_ACCESS_RIGHTS, "no")
 
-        office.tree.add = refuse  # type: ignore[method-assign]
+        add, office.tree.add = office.tree.add, refuse  # type: ignore[method-assign]
         with pytest.raises(AccessDenied):
             await create(office, "hq-app\\b")
         assert office.packets() == {}
         with pytest.raises(QueueNotFound):
             await answer(office, lambda: office.service.delete_queue("hq-app\\c", INTERNAL))
         assert office.service.elsewhere.sent == 0
+        office.tree.add = add  # type: ignore[method-assign]
+        await create(office, "hq-app\\d")
+        assert office.service.elsewhere.sent == 1
 
     in_office(test)
 
