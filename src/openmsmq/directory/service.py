@@ -25,10 +25,10 @@ from openmsmq.directory.queue_values import changed_values, directory_values, lo
 from openmsmq.directory.rights import local_permissions, published_permissions, with_kept
 from openmsmq.directory.topology import read_topology
 from openmsmq.directory.writer import DirectoryWriter
-from openmsmq.engine.authorization import authorize_queue
+from openmsmq.engine.authorization import authorize_permissions, authorize_queue
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.queues.ownership import owned_by
+from openmsmq.engine.queues.ownership import OPEN_TO_ALL, owned_by, with_owner
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import DsError, IllegalQueuePathName, Malformed, MQError, NoDs, QueueNotFound
 from openmsmq.names.base import FormatName
@@ -357,7 +357,8 @@ class DirectoryService:
 
     async def _set_permissions(self, queue: ManagedQueue, sddl: str, caller: Caller) -> None:
         local, own = self._local, self._registered()
-        after = self._driver.call(lambda: local.check_permissions(queue, sddl, caller))
+        after = with_owner(sddl, queue.properties.permissions or OPEN_TO_ALL)
+        self._driver.call(lambda: authorize_permissions(caller, queue, after))
         guid = queue.properties.id
         item = await self._ask(self.directory.by_id(QueueObject, guid, security=True))
         assert own.sid is not None

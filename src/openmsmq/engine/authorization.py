@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from openmsmq.engine.queues.ownership import OPEN_TO_ALL, owner_of, without_owner
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import (
     DEAD_LETTER,
@@ -161,6 +162,15 @@ def authorize_queue(caller: Caller, right: QueueRights, queue: ManagedQueue) -> 
             f"the permissions of {queue.name} do not allow {format_rights(right, QueueRights)!r};"
             " openmsmq queue permissions show prints them"
         )
+
+
+def authorize_permissions(caller: Caller, queue: ManagedQueue, after: str) -> None:
+    """Refuse a caller that may not give a queue these permissions, or another owner."""
+    before = queue.properties.permissions or OPEN_TO_ALL
+    if owner_of(after) != owner_of(before):
+        authorize_queue(caller, QueueRights.TAKE_QUEUE_OWNERSHIP, queue)
+    if without_owner(after) != without_owner(before):
+        authorize_queue(caller, QueueRights.CHANGE_QUEUE_PERMISSIONS, queue)
 
 
 def authorize_manager(caller: Caller, right: ManagerRights, permissions: str) -> None:

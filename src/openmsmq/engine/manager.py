@@ -18,6 +18,7 @@ from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.authorization import (
     authorize_manager,
+    authorize_permissions,
     authorize_queue,
     may_control,
     may_end,
@@ -36,9 +37,7 @@ from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.ownership import (
     OPEN_TO_ALL,
     owned_by,
-    owner_of,
     with_owner,
-    without_owner,
 )
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.queues.resolver import is_private
@@ -313,24 +312,15 @@ class QueueManager(Core):
         self, queue: ManagedQueue, sddl: str, caller: Caller = INTERNAL
     ) -> Future[None]:
         """Give a queue other permissions, and perhaps another owner."""
-        after = self.check_permissions(queue, sddl, caller)
-        now = int(self._clock.now())
-        return self.queue_lifecycle.change(queue, now, {"permissions": after})
-
-    def check_permissions(self, queue: ManagedQueue, sddl: str, caller: Caller = INTERNAL) -> str:
-        """The permissions that a queue would have, which a caller may give it."""
         if queue.kind not in VISIBLE:
             raise UnsupportedFormatNameOperation(
                 f"a {queue.kind} queue has no permissions of its own"
             )
-        before = queue.properties.permissions or OPEN_TO_ALL
-        after = with_owner(sddl, before)
+        after = with_owner(sddl, queue.properties.permissions or OPEN_TO_ALL)
         with self._recorded(caller, "set permissions", path_name(queue), after):
-            if owner_of(after) != owner_of(before):
-                authorize_queue(caller, QueueRights.TAKE_QUEUE_OWNERSHIP, queue)
-            if without_owner(after) != without_owner(before):
-                authorize_queue(caller, QueueRights.CHANGE_QUEUE_PERMISSIONS, queue)
-        return after
+            authorize_permissions(caller, queue, after)
+        now = int(self._clock.now())
+        return self.queue_lifecycle.change(queue, now, {"permissions": after})
 
     def pause(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
         """Send nothing more from an outgoing queue."""

@@ -313,7 +313,7 @@ class Spoken:
         self._pieces = 1
         "How many of them are handled in a turn."
         self._is_expected = listener.transport.addresses.has(connection.address)
-        "It comes from where a manager is: it need not wait for others, whoever it says it is."
+        "It comes from where a manager is: it need not wait for others, under any name."
         self._taps = taps
         connection.tap = self._sent if taps else None
         self._machine = driver.call(lambda: make(connection))
