@@ -444,8 +444,7 @@ class BinaryTransport:
 
     def carried_by(self, link: Link) -> list[tuple[Peer[Link], ManagedQueue]]:
         """The queues whose messages travel on a link, with their peers."""
-        peers = self._peers.values()
-        return [(peer, queue) for peer in peers for queue in peer.carried_by(link)]
+        return [(one, queue) for one in self._peers.values() for queue in one.carried_by(link)]
 
     def _release(self, link: Link) -> list[ManagedQueue]:
         """Take back what a link carries, to be sent again on another; the queues."""
@@ -466,10 +465,8 @@ class BinaryTransport:
             peer.last_error = peer.last_error or reason
         if not peer.is_connecting:
             peer.set_state(TransferState.DISCONNECTED)
-        if any(self.link_of(peer, queue) is not None for queue in peer.queues):
-            self._go(peer)
-        else:
-            self._try_later(peer)
+        is_carried = any(self.link_of(peer, queue) is not None for queue in peer.queues)
+        (self._go if is_carried else self._try_later)(peer)
 
     def sent_transactional(self, queue: ManagedQueue, manager: UUID) -> None:
         """Transactional messages were sent, and are to be acknowledged in order."""
