@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 from unittest.mock import patch
 
-from openmsmq.cli.plan import QUEUE_KEYS, SETTINGS_KEYS
+from openmsmq.client.plan import QUEUE_KEYS, SETTINGS_KEYS
 from openmsmq.pipelines import file as pipeline_file
 from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.tables import PipelineFileError, TomlTable

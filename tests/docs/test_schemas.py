@@ -18,8 +18,8 @@ from tools.generate_schemas import Choices, schemas
 
 from openmsmq.assets import ASSETS
 from openmsmq.cli.apply import apply
-from openmsmq.cli.plan import QUEUE_KEYS, SETTINGS_KEYS, FileError, read_plan
 from openmsmq.cli.topology.command import apply as apply_topology
+from openmsmq.client.plan import QUEUE_KEYS, SETTINGS_KEYS, FileError, read_plan
 from openmsmq.pipelines.file import read_pipeline
 from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.tables import PipelineFileError

@@ -40,6 +40,7 @@ ALLOWED = {
     "cli.multicast.command": {
         "transports.pgm", "transports.pgm.network", "transports.pgm.timers",
     },
+    "cli.apply": {"client.plan"},
     "cli.options": {"client.address"},
     "cli.serve": {"console.host",
         "runtime.logs", "service.configuration", "service.descriptors", "service.listeners",

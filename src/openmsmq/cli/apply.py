@@ -13,9 +13,9 @@ import click
 from openmsmq import Manager
 from openmsmq.cli.options import ManagerLocation, Refusal, WrongUsage, manager_options, yes_option
 from openmsmq.cli.output import count_text, print_json, print_table
-from openmsmq.cli.plan import FileError, Impossible, Step, Wanted, make_plan, read_plan
-from openmsmq.cli.queue import PRIVACY
+from openmsmq.client.plan import FileError, Impossible, Step, Wanted, make_plan, read_plan
 from openmsmq.limits import NO_QUOTA
+from openmsmq.types.queues import PRIVACY
 
 _SIGNS: Final = {"create": "+", "change": "~", "delete": "-", "keep": " "}
 _QUOTAS: Final = ("quota", "journal_quota")

@@ -31,10 +31,8 @@ from openmsmq.cli.output import (
 from openmsmq.cli.security.permissions import permissions
 from openmsmq.errors import QueueExists
 from openmsmq.limits import NO_QUOTA
-from openmsmq.types.queues import Poison, QueueInfo
+from openmsmq.types.queues import PRIVACY, Poison, QueueInfo
 
-PRIVACY: Final = ("none", "optional", "body")
-"Which messages a queue takes, by number: clear ones, both, or encrypted ones."
 _TIMES: Final = ("created", "modified")
 _MADE: Final = ("private", "public")
 "The kinds of queue that people make."

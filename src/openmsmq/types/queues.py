@@ -49,6 +49,8 @@ class Poison(StrEnum):
     "To the dead-letter queue of the manager, rejected."
 
 
+PRIVACY = ("none", "optional", "body")
+"Which messages a queue takes, by number: clear ones, both, or encrypted ones."
 VISIBLE = (QueueKind.PRIVATE, QueueKind.PUBLIC)
 
 

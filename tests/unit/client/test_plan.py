@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from openmsmq.cli.plan import (
+from openmsmq.client.plan import (
     QUEUE_KEYS,
     SETTINGS_KEYS,
     FileError,

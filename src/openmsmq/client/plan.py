@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from typing import Any, Final, get_args
 from uuid import UUID
 
-from openmsmq.cli.queue import PRIVACY
 from openmsmq.errors import MQError
 from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX
 from openmsmq.names.parse import parse_name
@@ -18,7 +17,7 @@ from openmsmq.security.access import ManagerRights
 from openmsmq.security.defaults import NewQueues
 from openmsmq.security.permissions import normal_permissions
 from openmsmq.toml import Value, one_of, or_word, read_flag, value, whole
-from openmsmq.types.queues import Poison, QueueInfo
+from openmsmq.types.queues import PRIVACY, Poison, QueueInfo
 from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, DEDUP_COUNT_MAX
 
 NONE: Final = "none"
