@@ -6,6 +6,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 from tests.e2e.managers import ManagerProcess
@@ -41,6 +42,15 @@ class RestProgram:
         except ValueError:
             found = {"text": text.decode(errors="replace")}
         return status, found if isinstance(found, dict) else {"list": found}
+
+    def headers(self, request: Request) -> Mapping[str, str]:
+        """The headers of what the service answers to a request that it does."""
+        method, path, body = request
+        head = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        data = json.dumps(body).encode()
+        asked = urllib.request.Request(self.place + path, data=data, headers=head, method=method)
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return dict(answer.headers)
 
     def run(self, plan: dict[str, Any]) -> Answer:
         """Make a plan, carry it out and wait for its end; or the refusal."""

@@ -16,7 +16,8 @@ import openmsmq
 from openmsmq import Message
 from openmsmq.access.tokens import Tokens
 from openmsmq.types.caller import RIGHTS, rights_of
-from tests.e2e.managers import ManagerProcess
+from openmsmq.types.history import AuditEntry
+from tests.e2e.managers import ManagerProcess, until
 from tests.e2e.rest import Answer, Request, RestProgram
 
 HERE: Final = "/managers/shop01"
@@ -136,6 +137,12 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "peers": (("admin",), get(f"{HERE}/peers")),
     "multicast": (("admin",), get(f"{HERE}/multicast")),
     "audit": (("admin",), get(f"{HERE}/audit")),
+    "sessions": (("watch",), get(f"{HERE}/sessions")),
+    "recordings": (("watch",), get(f"{HERE}/recordings")),
+    "tokens": (("admin",), get(f"{HERE}/tokens")),
+    "create token": (("admin",), post(f"{HERE}/tokens", {"role": "watch"})),
+    "configuration": (("admin",), get(f"{HERE}/configuration")),
+    "dry run": (("watch",), post(f"{HERE}/apply", {"plan": "[queue.more]"})),
     "configure": (("admin",), change(f"{HERE}/settings", {"reports": True})),
 }
 "Each with the roles that are enough for it, and what asks for it."
@@ -168,6 +175,66 @@ def test_changes_are_for_who_may_watch(shop: Shop) -> None:
     assert "'watch'" in answer["detail"]
 
 
+def test_an_administrator_controls_sessions_recordings_and_tokens(shop: Shop) -> None:
+    """Each act once in the audit log, with the token of who did it."""
+    admin = shop.programs["admin"]
+    status, made = admin.ask(("POST", f"{HERE}/tokens", {"role": "peek"}), Idempotency_Key="one")
+    assert (status, made["secret"][:4]) == (201, "omq_")
+    status, again = admin.ask(("POST", f"{HERE}/tokens", {"role": "peek"}), Idempotency_Key="one")
+    assert (again["token"]["id"], again["secret"]) == (made["token"]["id"], "")
+    guest = RestProgram(shop.process, made["secret"])
+    assert guest.ask(("GET", f"{ORDERS}/messages", None))[0] in (200, 404)
+    name = made["token"]["id"]
+    checked = admin.ask(("GET", f"{HERE}/access-check?token={name}&right=send&queue=orders", None))
+    assert checked[1]["allowed"] is False
+    rows = admin.ask(("GET", f"{HERE}/sessions", None))[1]["list"]
+    (own,) = [one for one in rows if one["who"] == f"token:{name}"]
+    assert admin.ask(("DELETE", f"{HERE}/sessions/{own['id']}", None))[0] == 204
+    assert admin.ask(("DELETE", f"{HERE}/tokens/{name}", None))[0] == 204
+    assert guest.ask(("GET", HERE, None))[0] == 401
+    status, begun = admin.ask(("POST", f"{HERE}/recordings", {"seconds": 60}))
+    assert (status, begun["state"]) == (201, "running")
+    assert admin.ask(("POST", f"{HERE}/recordings", {}))[0] == 409
+    path = f"{HERE}/recordings/{begun['id']}"
+    assert admin.ask(("DELETE", path, None))[0] == 409
+    assert admin.ask(("POST", f"{path}/stop", {}))[1]["state"] == "done"
+    assert admin.ask(("GET", f"{path}/missing.pcap", None))[0] == 404
+    assert admin.ask(("DELETE", path, None))[0] == 204
+    until(lambda: "revoke token" in [one.act for one in audit_of(shop)])
+    acts = [
+        (one.act, one.who) for one in audit_of(shop) if one.target in (f"token:{name}", begun["id"])
+    ]
+    who = f"token:{admin.token.split('_')[1]}"
+    wanted = ["create token", "revoke token", "start recording", "stop recording"]
+    assert sorted(acts) == sorted((act, who) for act in [*wanted, "remove recording"])
+
+
+def audit_of(shop: Shop) -> list[AuditEntry]:
+    found: list[AuditEntry] = []
+    while some := shop.manager.audit(after=found[-1].number if found else 0):
+        found += some
+    return found
+
+
+def test_the_plan_that_was_shown_is_what_is_applied(shop: Shop) -> None:
+    admin = shop.programs["admin"]
+    text = '[settings]\nhistory = 7\n[queue.planned]\nlabel = "x"\nquota = "none"\n'
+    asked = {"plan": text, "dry_run": False}
+    assert admin.ask(("POST", f"{HERE}/apply", asked))[0] == 428
+    assert admin.ask(("POST", f"{HERE}/apply", asked), If_Match='"other"')[0] == 412
+    assert admin.ask(("POST", f"{HERE}/apply", {"plan": "[nothing]"}))[0] == 400
+    tag = admin.headers(("POST", f"{HERE}/apply", {"plan": text}))["ETag"]
+    assert "planned" not in names(shop)
+    assert shop.ask("watch", ("POST", f"{HERE}/apply", asked), If_Match=tag)[0] == 403
+    assert "planned" not in names(shop)
+    status, done = admin.ask(("POST", f"{HERE}/apply", asked), If_Match=tag)
+    assert (status, done["done"]) == (200, 2)
+    assert "planned" in names(shop)
+    assert shop.manager.settings().history == 7
+    status, answer = admin.ask(("POST", f"{HERE}/apply", {"plan": text}))
+    assert {step["action"] for step in answer["steps"]} == {"keep"}
+
+
 def names(shop: Shop) -> set[str]:
     return {info.name.rpartition("\\")[2] for info in shop.manager.queues()}
 
@@ -184,6 +251,7 @@ def picture(shop: Shop) -> dict[str, Any]:
         "queues": {info.name: info.label for info in infos if info.kind == "private"},
         "outgoing": {one.name: one.state for one in shop.manager.outgoing()},
         "settings": shop.manager.settings(),
+        "tokens": [one.id for one in shop.manager.control.tokens()],
     }
 
 
@@ -193,6 +261,7 @@ def changes_beyond(role: str, before: dict[str, Any], after: dict[str, Any]) -> 
     may = {
         "queues": "admin" in rights,
         "settings": "admin" in rights,
+        "tokens": "admin" in rights,
         "outgoing": "operate" in rights or "send" in rights,
         "places": bool(rights & {"read", "send", "operate"}),
         "total": bool(rights & {"read", "send", "operate"}),

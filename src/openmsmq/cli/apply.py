@@ -14,11 +14,9 @@ from openmsmq import Manager
 from openmsmq.cli.options import ManagerLocation, Refusal, WrongUsage, manager_options, yes_option
 from openmsmq.cli.output import count_text, print_json, print_table
 from openmsmq.client.plan import FileError, Impossible, Step, Wanted, make_plan, read_plan
-from openmsmq.limits import NO_QUOTA
 from openmsmq.types.queues import PRIVACY
 
 _SIGNS: Final = {"create": "+", "change": "~", "delete": "-", "keep": " "}
-_QUOTAS: Final = ("quota", "journal_quota")
 
 
 @click.command()
@@ -127,22 +125,14 @@ def _agree(*, yes: bool) -> None:
 def _carry_out(manager: Manager, step: Step) -> None:
     match step.action:
         case "create":
-            manager.create_queue(step.name, **_queue_values(step)).close()
+            manager.create_queue(step.name, **step.queue_values).close()
         case "delete":
             manager.delete_queue(step.name)
         case "change" if step.name:
             with manager.open_queue(step.name) as queue:
-                queue.set(**_queue_values(step))
+                queue.set(**step.queue_values)
         case _:
             manager.configure(**step.values)
-
-
-def _queue_values(step: Step) -> dict[str, Any]:
-    """The properties of a queue, of which None would mean to leave it."""
-    return {
-        key: NO_QUOTA if key in _QUOTAS and value is None else value
-        for key, value in step.values.items()
-    }
 
 
 def _print_plan(steps: list[Step], *, as_json: bool) -> None:

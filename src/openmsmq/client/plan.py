@@ -21,6 +21,7 @@ from openmsmq.types.queues import PRIVACY, Poison, QueueInfo
 from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, DEDUP_COUNT_MAX
 
 NONE: Final = "none"
+_QUOTAS: Final = ("quota", "journal_quota")
 _PRIVATE: Final = "private$\\"
 _SECONDS_MAX: Final = 0xFFFFFFFE
 _HISTORY_MAX: Final = 1 << 20
@@ -59,6 +60,14 @@ class Step:
     def values(self) -> dict[str, Any]:
         """What the properties shall be."""
         return {name: new for name, (_, new) in self.changes.items()}
+
+    @property
+    def queue_values(self) -> dict[str, Any]:
+        """The same for a queue, of which None would mean to leave it."""
+        return {
+            name: NO_QUOTA if name in _QUOTAS and new is None else new
+            for name, new in self.values.items()
+        }
 
 
 @value({"type": "string", "maxLength": QUEUE_LABEL_MAX})

@@ -22,6 +22,7 @@ from openmsmq import __version__
 from openmsmq.console.limits import REQUEST_MAX
 from openmsmq.console.models import Login, SessionView
 from openmsmq.console.problems import RequestRefused, response_of
+from openmsmq.console.rest.apply_calls import APPLY_ROUTES
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.console.rest.history_calls import HISTORY_ROUTES
 from openmsmq.console.rest.manager_calls import MANAGER_ROUTES
@@ -29,6 +30,7 @@ from openmsmq.console.rest.message_calls import MESSAGE_ROUTES
 from openmsmq.console.rest.openapi import describe
 from openmsmq.console.rest.plan_calls import PLAN_ROUTES
 from openmsmq.console.rest.queue_calls import QUEUE_ROUTES
+from openmsmq.console.rest.service_calls import SERVICE_ROUTES
 from openmsmq.console.sessions import BrowserSession
 from openmsmq.console.state import ConsoleState
 from openmsmq.errors import AccessDenied, MQError
@@ -67,6 +69,8 @@ ROUTES: Final = (
     *PLAN_ROUTES,
     *HISTORY_ROUTES,
     *MANAGER_ROUTES,
+    *SERVICE_ROUTES,
+    *APPLY_ROUTES,
 )
 "All that the API can do once someone is logged in."
 _log: Final = logging.getLogger(__name__)
@@ -234,7 +238,7 @@ class ConsoleApplication:
             reply = await route.handler(call)
         finally:
             self.state.answering.discard(place)
-        value = reply.value if isinstance(reply, ApiReply) else reply
+        value = reply.repeated if isinstance(reply, ApiReply) else reply
         status = reply.status if isinstance(reply, ApiReply) else route.status
         self.state.remember(place, status, msgspec.json.encode(value))
         return reply

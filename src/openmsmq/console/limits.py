@@ -58,6 +58,8 @@ REQUEST_MAX: Final = 16 * 1024 * 1024
 "Bytes of a request. At the limit: it is refused, 413."
 PREVIEW_MAX: Final = 64 * 1024
 "Characters of a body that a page shows. At the limit: the rest is in the download."
+APPLY_MAX: Final = 256 * 1024
+"Characters of queues and settings as code. At the limit: the request is refused, 400."
 PLANS_MAX: Final = 100
 "Plans that are remembered. At the limit: the oldest that is not running is forgotten."
 LOGIN_PLANS_MAX: Final = 20

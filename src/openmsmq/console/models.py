@@ -8,11 +8,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from openmsmq.console.limits import FILTER_MAX, NAME_MAX, PLAN_IDS_MAX
+from openmsmq.app_server.limits import LABEL_MAX, PATTERNS_MAX
+from openmsmq.capture.limits import RECORDING_S_MAX
+from openmsmq.console.limits import APPLY_MAX, FILTER_MAX, NAME_MAX, PLAN_IDS_MAX
+from openmsmq.types.caller import RIGHTS
 
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
 LookupId = Annotated[str, Meta(pattern="^[0-9]{1,20}$")]
 FilterText = Annotated[str, Meta(max_length=FILTER_MAX)]
+ROLE_PATTERN = f"^({'|'.join(RIGHTS)})(\\+({'|'.join(RIGHTS)})){{0,5}}$"
 Act = Literal["copy", "move", "delete", "return", "purge"]
 
 
@@ -343,6 +347,132 @@ class SettingsView(Struct):
     """What is set for a manager."""
 
     settings: dict[str, Any]
+
+
+class SessionRow(Struct):
+    """A connection of another manager or a program."""
+
+    id: str
+    kind: Literal["manager", "program"]
+    peer: str
+    name: str
+    who: str
+    incoming: bool
+    is_open: bool
+    age: int
+    received: int
+    sent: int
+
+
+class RecordingPart(Struct):
+    """A file of a recording."""
+
+    name: str
+    size: int
+
+
+class RecordingView(Struct):
+    """A recording of sessions with other managers."""
+
+    id: str
+    state: Literal["running", "done"]
+    peer: str
+    began: datetime
+    until: datetime
+    by: str
+    files: list[RecordingPart]
+
+
+class NewRecording(Struct, forbid_unknown_fields=True):
+    """What is to be recorded."""
+
+    seconds: Annotated[int, Meta(ge=1, le=RECORDING_S_MAX)] = 60
+    peer: Annotated[str, Meta(max_length=60)] = ""
+    "Only sessions with this IP address."
+
+
+class TokenView(Struct):
+    """A token, without its secret."""
+
+    id: str
+    role: str
+    queues: list[str]
+    label: str
+    created: datetime
+    expires: datetime | None
+    used: datetime | None
+    "When it was shown last, since the service began."
+
+
+class NewToken(Struct, forbid_unknown_fields=True):
+    """A token to create."""
+
+    role: Annotated[str, Meta(pattern=ROLE_PATTERN)]
+    "Rights: watch, peek, read, send, operate or admin; several with + between them."
+    queues: Annotated[list[Name], Meta(max_length=PATTERNS_MAX)] = []
+    "Patterns of names of queues; none for all."
+    label: Annotated[str, Meta(max_length=LABEL_MAX)] = ""
+    expires: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+class CreatedToken(Struct):
+    """A new token; its secret is shown once."""
+
+    token: TokenView
+    secret: str
+    "Empty if the request was answered before."
+
+
+class AccessView(Struct):
+    """Whether a token gives a right; permissions of a queue may deny what it gives."""
+
+    token: str
+    right: str
+    queue: str
+    allowed: bool
+
+
+class OptionView(Struct):
+    """An option of a service, as it counts now and as its file says it."""
+
+    place: str
+    running: str
+    file: str
+    is_default: bool
+    needs_restart: bool
+    reloads: bool
+    help: str
+
+
+class ApplyText(Struct, forbid_unknown_fields=True):
+    """Queues and settings as they shall be."""
+
+    plan: Annotated[str, Meta(max_length=APPLY_MAX)]
+    "In TOML, as for `openmsmq apply`."
+    dry_run: bool = True
+    prune: bool = False
+    "Delete queues that are not in it."
+    force: bool = False
+    "Even if there are messages in them."
+
+
+class ApplyStep(Struct):
+    """One thing to do, or to leave as it is."""
+
+    action: Literal["create", "change", "delete", "keep"]
+    name: str
+    "A queue; empty for the settings of the manager."
+    changes: dict[str, list[Any]]
+    "What each property was, and what it shall be."
+    messages: int
+
+
+class ApplyView(Struct):
+    """The steps to what is wanted."""
+
+    steps: list[ApplyStep]
+    done: int
+    "How many were carried out."
 
 
 def encode(value: Any) -> bytes:

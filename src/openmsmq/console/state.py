@@ -79,6 +79,10 @@ class ConsoleState:
             yield
             await asyncio.sleep((time.monotonic() - began) * SCAN_REST)
 
+    def wall(self) -> float:
+        """Seconds since 1970 UTC."""
+        return time.time()
+
     def now(self) -> float:
         """The clock of connections."""
         return time.monotonic()

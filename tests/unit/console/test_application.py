@@ -18,7 +18,18 @@ OWN = {"X-OpenMSMQ": "1"}
 async def test_no_one_gets_in_without_a_login(desk: Desk) -> None:
     for route in ROUTES:
         path = route.path.replace("{manager}", "here").replace("{queue}", "orders")
-        for part in ("lookup", "plan", "name", "act", "xid", "outcome"):
+        for part in (
+            "lookup",
+            "plan",
+            "name",
+            "act",
+            "xid",
+            "outcome",
+            "session",
+            "recording",
+            "file",
+            "token",
+        ):
             path = path.replace(f"{{{part}}}", "1")
         async with desk.client.request(route.method, f"/api/v1{path}") as answer:
             assert answer.status == 401, path

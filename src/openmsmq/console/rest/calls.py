@@ -128,7 +128,11 @@ class ApiRoute:
 class ApiReply:
     """An answer with headers of its own."""
 
-    def __init__(self, value: Any, headers: Mapping[str, str], status: int = 200) -> None:
+    def __init__(
+        self, value: Any, headers: Mapping[str, str], status: int = 200, *, repeated: Any = None
+    ) -> None:
+        """`repeated` is the answer if the same request comes again, if that is not `value`."""
         self.value = value
+        self.repeated = value if repeated is None else repeated
         self.headers = headers
         self.status = status
