@@ -59,6 +59,15 @@ export async function api<T>(path: string, method = "GET", body?: unknown, heade
   return found as T;
 }
 
+/** Ask with POST for something that has an ETag; both. */
+export async function apiWithTag<T>(path: string, body: unknown): Promise<[T, string]> {
+  const headers = { "X-OpenMSMQ": "1", "Content-Type": "application/json" };
+  const answer = await fetch("/api/v1" + path, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" });
+  const found = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new ApiError(answer.status, found.detail || found.title || `HTTP ${answer.status}`, found.advice || "");
+  return [found as T, answer.headers.get("ETag") || ""];
+}
+
 const part = encodeURIComponent;
 export const managerPath = (manager: string) => `/managers/${part(manager)}`;
 export const queuePath = (manager: string, queue: string) => `${managerPath(manager)}/queues/${part(queue)}`;

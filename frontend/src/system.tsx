@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { api, managerPath, type ManagerView, type Row } from "./api";
 import { age, count, plain } from "./format";
 import { Life } from "./message";
+import { Apply, Configuration, Sessions, Tokens } from "./service";
 import { failed, go, manager, may, query, say, session } from "./state";
 import { Dialog, Empty, Facts, Head, useData } from "./ui";
 
@@ -21,8 +22,8 @@ export function OutgoingScreen() {
       <tbody>{rows.map((one) => <tr><td class="name mono">{plain(one.name)}</td><td class={one.failures ? "bad" : one.state === "connected" ? "good" : ""}>{one.failures ? `✕ ${one.state}` : one.state}</td><td class="num">{count(one.messages)}</td><td class="num">{count(one.unacknowledged)}</td><td class="num">{count(one.unprocessed)}</td><td class="num">{age(one.oldest_age)}</td><td class="mono">{one.next_hop}</td>
         <td class="wrap">{one.failures ? `${one.failures} failed: ${plain(one.last_error)}` : plain(one.last_error)}</td><td>{clock(one.next_retry)}</td>
         <td class="acts">{may("operate") && <>{one.state === "on hold" ? <button onClick={() => act(one.name, "resume")}>Resume</button> : <button onClick={() => act(one.name, "pause")}>Pause</button>}<button onClick={() => act(one.name, "retry")}>Retry now</button></>}</td></tr>)}</tbody></table></div>}
-    <h2>Sessions with other managers</h2>
-    {!peers?.length ? <Empty>{may("admin") ? "No other manager is known." : "Sessions are for administrators to see."}</Empty> : <Rows rows={peers} />}
+    <Sessions name={name} />
+    {!!peers?.length && <><h2>Other managers</h2><Rows rows={peers} /></>}
     {!!groups?.length && <><h2>Multicast</h2>{groups.some((one) => one.lost) && <p class="bad">✕ Packets were lost for good: messages are missing.</p>}<Rows rows={groups} /></>}</>;
 }
 
@@ -89,7 +90,8 @@ export function AccessScreen() {
   const shown = rows?.filter((row) => !word || JSON.stringify(row).toLowerCase().includes(word.toLowerCase())).slice(0, 500);
   return <><Head title={`Access to ${name}`} />
     <Facts rows={[["logged in as", session.value!.who], ["role", session.value!.role || "as the token says"], ["console", session.value!.read_only ? "read-only" : "may change things"]]} />
-    <p class="soft">Tokens: <code>openmsmq token list|create|revoke</code>. Permissions of a queue: <code>openmsmq queue permissions show orders</code>.</p>
+    {may("admin") && <Tokens name={name} />}
+    <p class="soft">Permissions of a queue: <code>openmsmq queue permissions show orders</code>.</p>
     <h2>Audit log</h2><div class="filter"><input type="search" class="wide" aria-label="Search the audit log" placeholder="who, what, queue" value={word} onInput={(e) => setWord(e.currentTarget.value)} />{!!after && <button onClick={() => setAfter(0)}>from the beginning</button>}</div>
     {!may("admin") && !rows ? <Empty>The audit log is for administrators.</Empty> : shown && !shown.length ? <Empty>Nothing.</Empty> : shown && <Rows rows={shown} />}</>;
 }
@@ -100,9 +102,10 @@ export function SettingsScreen() {
   const [editing, setEditing] = useState<string>();
   const [text, setText] = useState("");
   const save = () => { let value: unknown = text; try { value = JSON.parse(text); } catch { /* plain text */ } api(base, "PATCH", { [editing!]: value }).then(() => { say(`${editing} = ${text}`); setEditing(undefined); again(); }, failed); };
-  return <><Head title={`Settings of ${name}`} /><p class="soft">They last and count at once. As code, with a plan first: <code>openmsmq apply FILE.toml</code>.</p>
+  return <><Head title={`Settings of ${name}`} /><p class="soft">They last and count at once.</p>
     {found && <div class="scroll"><table><thead><tr><th>Setting</th><th>Value</th><th><span class="soft">Acts</span></th></tr></thead><tbody>{Object.entries(found.settings).map(([key, value]) => <tr><td class="name mono">{key}</td><td class="wrap">{value === null ? <span class="soft">none</span> : plain(String(value)) || <span class="soft">empty</span>}</td><td class="acts">{may("admin") && <button class="plain" onClick={() => { setEditing(key); setText(value === null ? "null" : String(value)); }}>change…</button>}</td></tr>)}</tbody></table></div>}
-    {editing && <Dialog title={`Change ${editing}`} onClose={() => setEditing(undefined)}><form onSubmit={(e) => { e.preventDefault(); save(); }}><label>Value <input autofocus value={text} onInput={(e) => setText(e.currentTarget.value)} /></label><div class="acts"><button type="button" onClick={() => setEditing(undefined)}>Cancel</button><button class="main">Save</button></div></form></Dialog>}</>;
+    {editing && <Dialog title={`Change ${editing}`} onClose={() => setEditing(undefined)}><form onSubmit={(e) => { e.preventDefault(); save(); }}><label>Value <input autofocus value={text} onInput={(e) => setText(e.currentTarget.value)} /></label><div class="acts"><button type="button" onClick={() => setEditing(undefined)}>Cancel</button><button class="main">Save</button></div></form></Dialog>}
+    <Apply name={name} onDone={again} />{may("admin") && <Configuration name={name} />}</>;
 }
 
 export function Find() {

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playw
 
 import openmsmq
 from openmsmq import Message
+from openmsmq.access.tokens import Tokens
 from openmsmq.console.application import load_files
 from openmsmq.console.sessions import load_key, make_code
 from tests.e2e.managers import ManagerProcess, until
@@ -187,6 +188,41 @@ def test_a_queue_is_made_and_a_message_sent_and_seen(
     page.wait_for_selector("a:text-is('hello')")
     page.click("a:text-is('hello')")
     page.wait_for_selector("text=arrived in")
+    page.context.close()
+
+
+def test_administration(browser: Browser, shop: tuple[ManagerProcess, str, Path]) -> None:
+    """A token whose secret is shown once, a recording, a session that ends, settings as code."""
+    page, complaints = logged_in(browser, shop)
+    page.goto(f"{shop[1]}/m/shop01/access")
+    page.click("text=New token…")
+    page.fill("dialog input >> nth=1", "web shop")
+    page.click("dialog button.main")
+    secret = page.inner_text("dialog code.secret")
+    assert Tokens.load(shop[2]).check(secret) is not None
+    page.click("dialog button.main")
+    assert secret not in page.content()
+    page.click("tr:has-text('web shop') >> text=Revoke…")
+    page.click("dialog button.danger")
+    page.wait_for_selector("text=web shop", state="detached")
+    assert Tokens.load(shop[2]).check(secret) is None
+    page.goto(f"{shop[1]}/m/shop01/outgoing")
+    page.click("text=Record >> nth=-1")
+    page.click("td.acts >> text=Stop")
+    page.click("td.acts >> text=Remove")
+    with openmsmq.connect(shop[0].app) as other:
+        other.queues()
+        page.click("tr:has-text('unix:') >> nth=-1 >> text=End…")
+        page.click("dialog button.danger")
+        page.wait_for_selector("text=ended p")
+    page.goto(f"{shop[1]}/m/shop01/settings")
+    page.fill("textarea", "[queue.planned]\njournal = true\n")
+    page.click("text=Show the plan")
+    page.click("text=Apply 1")
+    page.wait_for_selector("text=1 changes applied")
+    with openmsmq.connect(shop[0].app) as manager:
+        assert manager.open_queue("planned").info().journal
+    assert complaints == []
     page.context.close()
 
 
