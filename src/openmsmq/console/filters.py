@@ -5,7 +5,8 @@
 Conditions stand beside each other if all have to hold, with `OR` between them if one is enough,
 with `-` in front if they must not. A word without a field is looked for in label and body. Values
 with blanks are quoted. `*` and `?` are wild in texts; numbers, sizes and times can be compared.
-`re:/order [0-9]+/` is a regular expression (RE2), `json:$.customer.name==ACME` a value in a body.
+`re:/order [0-9]+/` is a regular expression (RE2), `json:$.customer.name==ACME` a value in a body,
+`xpath://order[@no>100]` an element or attribute.
 The cost is known beforehand: properties are at hand, bodies have to be read.
 """
 
@@ -20,6 +21,7 @@ from typing import Final
 from openmsmq.bodies.decode import body_format
 from openmsmq.console.contents import matches_expression, matches_path
 from openmsmq.console.limits import FILTER_MAX, TERMS_MAX
+from openmsmq.console.xpaths import matches_xpath
 from openmsmq.errors import InvalidParameter
 from openmsmq.types.received import ReceivedMessage
 
@@ -332,6 +334,7 @@ _CONTENTS: Final[Mapping[str, Callable[[str], Test]]] = {
     "format": lambda value: _text(lambda one: body_format(one.body, one.body_type), value),
     "re": matches_expression,
     "json": matches_path,
+    "xpath": matches_xpath,
 }
 "Conditions for which bodies have to be read."
 FIELDS: Final = (*_TEXTS, *_NUMBERS, *_TIMES, *_CONTENTS, "is")
