@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
 import { Body } from "./message";
 import { count, plain, shortName, size, time } from "./format";
-import { failed, go, live, manager, may, query, say } from "./state";
-import { Dialog, Empty, Head, Link, PlanDialog, useData, type Wanted } from "./ui";
+import { failed, go, live, manager, may, place, query, say } from "./state";
+import { Dialog, Empty, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
 
 const PAGE = 50;
 
@@ -90,7 +90,7 @@ export function Messages(props: { queue: string }) {
       <button class="main">Search</button>{searching && <button type="button" onClick={() => { stop.current = true; setSearching(false); }}>Stop</button>}
       <label><input type="checkbox" checked={newest} onChange={(e) => go(address({ newest: e.currentTarget.checked ? "true" : null, at: null }))} />newest first</label>
       <button type="button" onClick={() => setTurn(turn + 1)}>Refresh</button></form>
-    <div class="filter"><span class="soft" role="status">{rows ? `${count(rows.length)} shown, ${count(looked)} looked at${searching ? " …" : ""}` : "…"}</span>
+    <div class="filter"><Views at={place.value} /><span class="soft" role="status">{rows ? `${count(rows.length)} shown, ${count(looked)} looked at${searching ? " …" : ""}` : "…"}</span>
       {may("read") && <span class="acts" aria-label={`Acts on ${what}`}><span>{what}:</span>
         {["return", "move", "copy", "delete"].map((one) => <button onClick={() => act(one)} disabled={!rows?.length}>{one[0]!.toUpperCase() + one.slice(1)}…</button>)}
         {!!picked.size && <button class="plain" onClick={() => setPicked(new Set())}>none</button>}</span>}</div>

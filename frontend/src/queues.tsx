@@ -1,18 +1,19 @@
 // All queues of a manager: how much is in them, how it changes, and what can be done with them.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api, managerPath, pageOf, queuePath, type QueueView } from "./api";
 import { age, count, plain, rate, shortName, size, speed } from "./format";
-import { failed, live, manager, may, say } from "./state";
-import { Dialog, Empty, Head, Link, PlanDialog, useData, type Wanted } from "./ui";
+import { failed, live, manager, may, query, say } from "./state";
+import { Dialog, Empty, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
 
 const HIDDEN = ["unconfirmed", "reserved", "delayed"];
 
 export function Queues() {
   const name = manager.value;
-  const [pattern, setPattern] = useState("");
-  const [everything, setEverything] = useState(true);
-  const [nonempty, setNonempty] = useState(false);
-  const [sort, setSort] = useState("name");
+  const [pattern, setPattern] = useState(query.value.get("name") || "");
+  const [everything, setEverything] = useState(query.value.get("everything") !== "false");
+  const [nonempty, setNonempty] = useState(query.value.get("nonempty") === "true");
+  const [sort, setSort] = useState(query.value.get("sort") || "name");
+  useEffect(() => { setPattern(query.value.get("name") || ""); setEverything(query.value.get("everything") !== "false"); setNonempty(query.value.get("nonempty") === "true"); setSort(query.value.get("sort") || "name"); }, [query.value]);
   const [creating, setCreating] = useState(false);
   const [wanted, setWanted] = useState<Wanted>();
   const [deleting, setDeleting] = useState<QueueView>();
@@ -25,6 +26,7 @@ export function Queues() {
     <div class="filter" role="search"><input type="search" aria-label="Filter by name" placeholder="name, or ord*" value={pattern} onInput={(e) => setPattern(e.currentTarget.value)} />
       <label><input type="checkbox" checked={nonempty} onChange={(e) => setNonempty(e.currentTarget.checked)} />not empty</label>
       <label><input type="checkbox" checked={everything} onChange={(e) => setEverything(e.currentTarget.checked)} />system, journals, subqueues</label>
+      <Views at={`/m/${encodeURIComponent(name)}/queues?${new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort })}`} />
       <span class="soft">{page ? `${count(page.total)} queues` : "…"}</span></div>
     {page && !page.queues.length && <Empty>No queue is like this.{may("admin") && <> <button class="plain" onClick={() => setCreating(true)}>Create one</button></>}</Empty>}
     {!!page?.queues.length && <div class="scroll"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th class="num">Change</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th>Quota</th><th>State</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>

@@ -124,6 +124,20 @@ export function Chart(props: { title: string; times: number[]; values: (number |
     <div ref={ref} class="plot" role="img" aria-label={`${props.title}: now ${now}`} /></figure>;
 }
 
+type Kept = Record<string, string>;
+const keptViews = (): Kept => { try { return JSON.parse(localStorage.getItem("views") || "{}") as Kept; } catch { return {}; } };
+
+/** Named views of this browser: a page with what it is filtered by. */
+export function Views(props: { at: string }) {
+  const [views, setViews] = useState(keptViews);
+  const [name, setName] = useState<string>();
+  const keep = (next: Kept) => { localStorage.setItem("views", JSON.stringify(next)); setViews(next); };
+  const current = Object.keys(views).find((one) => views[one] === props.at) || "";
+  return <span class="views"><select aria-label="View" value={current} onChange={(e) => { const to = views[e.currentTarget.value]; if (to) go(to); }}><option value="">view …</option>{Object.keys(views).sort().map((one) => <option>{one}</option>)}</select>
+    {current ? <button class="plain" onClick={() => { const { [current]: _, ...rest } = views; keep(rest); say(`forgot ${current}`); }}>forget view</button> : <button class="plain" onClick={() => setName("")}>save view…</button>}
+    {name !== undefined && <Dialog title="Save this view" onClose={() => setName(undefined)}><form onSubmit={(e) => { e.preventDefault(); keep({ ...views, [name]: props.at }); say(`saved ${name}`); setName(undefined); }}><label>Name <input required maxLength={60} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label><div class="acts"><button type="button" onClick={() => setName(undefined)}>Cancel</button><button class="main">Save</button></div></form></Dialog>}</span>;
+}
+
 export const Empty = (props: { children: ComponentChildren }) => <p class="empty">{props.children}</p>;
 export const Facts = (props: { rows: [string, ComponentChildren][] }) =>
   <dl class="facts">{props.rows.map(([name, value]) => <div><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;

@@ -208,16 +208,21 @@ def test_administration(browser: Browser, shop: tuple[ManagerProcess, str, Path]
     assert Tokens.load(shop[2]).check(secret) is None
     page.goto(f"{shop[1]}/m/shop01/outgoing")
     page.click("text=Record >> nth=-1")
+    page.wait_for_selector("td.acts >> text=Stop")
+    page.screenshot(path=SHOTS / "recording.png")
     page.click("td.acts >> text=Stop")
     page.click("td.acts >> text=Remove")
     with openmsmq.connect(shop[0].app) as other:
-        other.queues()
-        page.click("tr:has-text('unix:') >> nth=-1 >> text=End…")
+        own = other.control.sessions()[-1].id
+        page.click(f"tr:has(td:text-is('{own}')) >> text=End…")
         page.click("dialog button.danger")
-        page.wait_for_selector("text=ended p")
+        page.wait_for_selector(f"text=ended {own}")
     page.goto(f"{shop[1]}/m/shop01/settings")
     page.fill("textarea", "[queue.planned]\njournal = true\n")
     page.click("text=Show the plan")
+    page.wait_for_selector("text=Apply 1")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / "settings-plan.png")
     page.click("text=Apply 1")
     page.wait_for_selector("text=1 changes applied")
     with openmsmq.connect(shop[0].app) as manager:
