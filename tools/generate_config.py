@@ -37,6 +37,7 @@ _EXAMPLES: Final = {
     "rpc_bind": '"10.0.0.5"',
     "console_hosts": '["mq.shop.example"]',
     "record": '"/var/tmp/sessions"',
+    "console_masks": '{ peek = ["card", "iban"] }',
     "rpc_managers": '{ shop02 = { user = "backend", password_file = "shop02.password" } }',
     "srmp_bind": '"10.0.0.5"',
     "srmp_url": '"https://mq.shop.example"',

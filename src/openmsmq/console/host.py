@@ -43,6 +43,7 @@ class ServicePages:
                 read_only=config.console_read_only,
                 is_secure=config.tls_cert is not None,
                 is_open=is_open,
+                masks=config.console_masks,
                 link_role="admin" if config.loopback == "admin" else "read+send",
             ),
             entries={},

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,6 +38,8 @@ class ConsoleSettings:
     "Programs of this computer need no token, so that a one-time link logs in."
     link_role: str = "admin"
     "What who logs in by such a link may do."
+    masks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    "Names of fields of bodies that are masked, by right."
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from openmsmq.bodies.decode import body_format, decode_body
 from openmsmq.console.limits import PREVIEW_MAX
+from openmsmq.console.masks import MASKED, Names, masked_view
 from openmsmq.console.models import BodyView, MessageDetails, MessageView, QueueView
 from openmsmq.console.sampler import QueueRates
 from openmsmq.properties.message import describe_class
@@ -67,10 +68,15 @@ def queue_view(info: QueueInfo, rates: QueueRates = _NO_RATES) -> QueueView:
     )
 
 
-def message_view(message: ReceivedMessage, *, preview: bool) -> MessageView:
+def message_view(
+    message: ReceivedMessage, *, preview: bool, masks: Names = frozenset()
+) -> MessageView:
     """A message of a list."""
     text = kind = ""
-    if preview:
+    if preview and masks:
+        shown = masked_view(message.body, message.body_type, masks)
+        text, kind = " ".join((shown.text or MASKED)[: 4 * ROW_TEXT].split()), shown.format
+    elif preview:
         start = message.body[:_ROW_BYTES]
         kind = body_format(start, message.body_type)
         found = decode_body(start, message.body_type).text
@@ -118,15 +124,17 @@ def body_view(body: bytes, body_type: int) -> BodyView:
     )
 
 
-def message_details(message: ReceivedMessage) -> MessageDetails:
+def message_details(message: ReceivedMessage, masks: Names = frozenset()) -> MessageDetails:
     """A message with its body and every property."""
     properties: dict[str, Any] = to_json(message)
-    for name in ("body", "text"):
+    for name in ("body", "text", *(("extension",) if masks else ())):
         properties.pop(name, None)
     properties["lookup_id"] = str(message.lookup_id)
     properties["arrival"] = str(message.arrival)
     return MessageDetails(
-        message=message_view(message, preview=True),
-        body=body_view(message.body, message.body_type),
+        message=message_view(message, preview=True, masks=masks),
+        body=masked_view(message.body, message.body_type, masks)
+        if masks
+        else body_view(message.body, message.body_type),
         properties=properties,
     )

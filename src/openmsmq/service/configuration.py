@@ -56,6 +56,7 @@ class Config:
     console_port: int | None = 1810
     console_hosts: tuple[str, ...] = ()
     console_read_only: bool = False
+    console_masks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     binary_port: int | None = 1801
     binary_bind: str | None = None
     binary_tls_port: int | None = None

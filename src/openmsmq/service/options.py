@@ -20,6 +20,7 @@ from openmsmq.service.values import (
     read_identity,
     read_ipv4,
     read_managers,
+    read_masks,
     read_networks,
     read_origin,
     read_path,
@@ -122,6 +123,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "console_port": Option("console.port", PORT, "Console and metrics.", "--console-port PORT"),
     "console_hosts": Option("console.hosts", read_computers, "Other names that mean the console."),
     "console_read_only": Option("console.read_only", read_flag, "The console changes nothing."),
+    "console_masks": Option("console.masks", read_masks, "Fields of bodies to hide, by right."),
     "binary_port": Option(
         "binary.port",
         PORT,

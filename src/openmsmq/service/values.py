@@ -17,6 +17,7 @@ from openmsmq.names.parts import host_key
 from openmsmq.names.path import parse_path_name
 from openmsmq.soap.addresses import queue_at
 from openmsmq.toml import TEXT_SCHEMA, read_flag, table_schema, value, whole
+from openmsmq.types.caller import RIGHTS
 
 OFF: Final = "off"
 _ADDRESS: Final = re.compile(
@@ -130,6 +131,20 @@ def read_computers(given: object) -> tuple[str, ...]:
     """Names of computers."""
     if isinstance(given, list | tuple):
         return tuple(map(read_computer, given))
+    raise ValueError("a list of names is needed")
+
+
+@value({"type": "object", "additionalProperties": {"type": "array", "items": TEXT_SCHEMA}})
+def read_masks(given: object) -> dict[str, tuple[str, ...]]:
+    """Names of fields, by the right whose holders do not see them."""
+    if isinstance(given, dict) and given.keys() <= set(RIGHTS):
+        return {right: _read_names(names) for right, names in given.items()}
+    raise ValueError(f"a table by right is needed: {', '.join(RIGHTS)}")
+
+
+def _read_names(given: object) -> tuple[str, ...]:
+    if isinstance(given, list | tuple):
+        return tuple(map(read_text, given))
     raise ValueError("a list of names is needed")
 
 

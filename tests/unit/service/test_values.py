@@ -22,6 +22,7 @@ from openmsmq.service.values import (
     read_hosts,
     read_identity,
     read_managers,
+    read_masks,
     read_origin,
     read_path,
     read_peers,
@@ -221,3 +222,10 @@ def test_hosts_that_messages_are_passed_on_to_are_named_in_full() -> None:
     for rule in ("*", "http://*", "http://shop*"):
         with pytest.raises(ValueError, match="name the host in full"):
             read_hosts([rule])
+
+
+def test_masks_are_names_by_right() -> None:
+    assert read_masks({"peek": ["card"]}) == {"peek": ("card",)}
+    for wrong in ("card", {"king": ["card"]}, {"peek": "card"}, {"peek": [1]}):
+        with pytest.raises(ValueError, match=r"."):
+            read_masks(wrong)

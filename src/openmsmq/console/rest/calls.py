@@ -11,8 +11,10 @@ import msgspec
 from aiohttp import web
 
 from openmsmq.client._async.manager import Manager, Queue
+from openmsmq.console.filters import Filter, parse_filter
 from openmsmq.console.limits import NAME_MAX
 from openmsmq.console.links import ManagerLink
+from openmsmq.console.masks import Names, masks_of
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.sessions import BrowserSession
 from openmsmq.limits import U64_MAX
@@ -88,6 +90,25 @@ class ApiCall:
                 415, f"application/json is needed, not {self.request.content_type}"
             )
         return msgspec.json.decode(await self.request.read(), type=kind)
+
+    @property
+    def masks(self) -> Names:
+        """The fields of bodies that who asks is not to see."""
+        return masks_of(self.state.settings.masks, self.login.role)
+
+    def wanted(self, text: str) -> Filter:
+        """A filter; who is not to see whole bodies may not look for what is in them."""
+        found = parse_filter(text)
+        if found.reads_bodies and self.masks:
+            raise RequestRefused(
+                403, "bodies are masked for this role: their content cannot be looked for"
+            )
+        return found
+
+    def check_unmasked(self) -> None:
+        """Refuse bodies as they are to who is not to see all of them."""
+        if self.masks:
+            raise RequestRefused(403, "bodies are masked for this role: there is no download")
 
     def lookup(self) -> int:
         """The lookup identifier of its path."""

@@ -13,7 +13,7 @@ from aiohttp import web
 from msgspec import UNSET
 
 from openmsmq.client._async.manager import Queue
-from openmsmq.console.filters import Filter, parse_filter
+from openmsmq.console.filters import Filter
 from openmsmq.console.limits import (
     EXPORT_BATCH,
     FILTER_MAX,
@@ -47,7 +47,7 @@ async def list_messages(call: ApiCall) -> MessagePage:
 
     A request looks at a bounded number of messages; `next` says where to go on.
     """
-    wanted = parse_filter(call.text("filter", most=FILTER_MAX))
+    wanted = call.wanted(call.text("filter", most=FILTER_MAX))
     limit = call.number("limit", 50, 1, PAGE_MAX) or PAGE_MAX
     after = call.number("after", None, 0, U64_MAX)
     before = call.number("before", None, 0, U64_MAX)
@@ -91,7 +91,7 @@ async def _scan(
                 looked_at += 1
                 at = message.lookup_id
                 if wanted.matches(message):
-                    found.append(message_view(message, preview=preview))
+                    found.append(message_view(message, preview=preview, masks=call.masks))
                     if len(found) == limit:
                         return found, looked_at, at
         if not batch:
@@ -135,7 +135,7 @@ async def send_message(call: ApiCall) -> ApiReply:
 
 async def show_message(call: ApiCall) -> MessageDetails:
     """A message with its body, decoded, and every property."""
-    return message_details(await _message(call))
+    return message_details(await _message(call), call.masks)
 
 
 async def _message(call: ApiCall) -> ReceivedMessage:
@@ -145,11 +145,13 @@ async def _message(call: ApiCall) -> ReceivedMessage:
 
 async def show_body(call: ApiCall) -> web.Response:
     """The bytes of the body, as a download."""
+    call.check_unmasked()
     return web.Response(body=(await _message(call)).body, headers=DOWNLOAD)
 
 
 async def show_packet(call: ApiCall) -> web.Response:
     """The bytes of the whole message, as a download for `openmsmq decode`."""
+    call.check_unmasked()
     return web.Response(body=(await _message(call)).packet, headers=DOWNLOAD)
 
 
@@ -163,7 +165,8 @@ async def delete_message(call: ApiCall) -> None:
 
 async def export(call: ApiCall) -> web.StreamResponse:
     """All messages, or those that match, as JSON lines."""
-    wanted = parse_filter(call.text("filter", most=FILTER_MAX))
+    call.check_unmasked()
+    wanted = call.wanted(call.text("filter", most=FILTER_MAX))
     async with await call.queue(Access.PEEK) as queue:
         response = web.StreamResponse(
             headers={

@@ -32,6 +32,7 @@ ASKED_WITHIN_S: Final = 2.0
 async def make_plan(call: ApiCall) -> ApiReply:
     """Freeze which messages an act is about, and show what it would do."""
     asked = await call.body(NewPlan)
+    call.wanted(asked.filter)
     plan = await call.state.plans.make(
         asked, call.link(asked.manager), call.login.token, call.login.who
     )
