@@ -176,9 +176,7 @@ class BinaryTransport:
     def _sweep(self) -> None:
         """Drop what strangers make us send to machines that cannot be reached."""
         self._sweep_timer = None
-        if self._is_stopped:
-            return
-        if self._unsent.sweep(self.now()):
+        if not self._is_stopped and self._unsent.sweep(self.now()):
             self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
 
     def withdrawn(self, queue: ManagedQueue) -> None:
