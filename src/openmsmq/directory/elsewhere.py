@@ -14,7 +14,7 @@ from uuid import UUID
 from openmsmq.directory.notification import ChangeEvent, Notification, notification_queue
 from openmsmq.directory.objects import ManagerObject, QueueObject
 from openmsmq.directory.queue_values import changed_values, directory_values
-from openmsmq.directory.rights import queue_descriptor
+from openmsmq.directory.rights import published_permissions
 from openmsmq.directory.writer import DirectoryWriter
 from openmsmq.engine.authorization import authorize_manager
 from openmsmq.engine.manager import QueueManager
@@ -66,7 +66,7 @@ class PublicQueuesElsewhere:
         self._permit(caller, "create queue", path)
         values = directory_values(_known(properties))
         manager = await self._ask(self._directory.manager_of(path.computer))
-        descriptor = b"" if manager.sid is None else queue_descriptor(manager.sid).encode()
+        descriptor = b"" if manager.sid is None else published_permissions(manager.sid, "").encode()
         name = f"{path.computer}\\{path.queue}"
         guid = await self._ask(self._directory.create_queue(name, values, descriptor))
         await self._tell(ChangeEvent.QUEUE_CREATED, guid, manager)

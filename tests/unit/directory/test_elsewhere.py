@@ -74,6 +74,7 @@ def test_directory_and_owner_agree_after_changes_by_a_third_manager() -> None:
             await arrive(office, owner)
             queue = owner.local.find_queue(".\\invoices")
             assert (queue.properties.id, queue.properties.label) == (found.id, "of NEW")
+            assert queue.properties.permissions == "", "it is as open as one that was made here"
 
             name = f"PUBLIC={found.id}"
             handle = office.driver.call(lambda: office.local.open_queue(name, SEND))

@@ -30,7 +30,7 @@ def said(event: ChangeEvent, guid: UUID) -> bytes:
 
 
 def test_a_queue_that_was_made_elsewhere_is_made_here() -> None:
-    """MQDS-222, MQDS-223, MQDS-228, MQDS-232, MQDS-240: the directory says what there is."""
+    """MQDS-222, MQDS-223, MQDS-228, MQDS-232, MQDS-240, SYS-197: as the directory says."""
 
     async def test(office: Office) -> None:
         await office.service.refresh()
@@ -133,7 +133,7 @@ def test_batches_are_a_quarter_of_an_hour_apart() -> None:
 
 
 def test_a_flood_is_dropped_and_all_is_read_again() -> None:
-    """MQDS-238"""
+    """MQDS-238, SYS-218"""
 
     async def test(office: Office) -> None:
         await office.service.refresh()

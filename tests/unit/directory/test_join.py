@@ -30,7 +30,7 @@ def identity(data: Path) -> UUID:
 
 
 def test_a_new_manager_gets_the_identity_of_its_object(tmp_path: Path) -> None:
-    """MQDS-184, MQDS-185, MQDS-186, MQDS-193"""
+    """MQDS-184, MQDS-185, MQDS-186, MQDS-193, SYS-124"""
 
     async def run() -> None:
         tree = await enterprise()

@@ -11,7 +11,7 @@ from openmsmq.names.format import parse_format_name
 
 
 def test_a_public_queue_elsewhere_is_looked_up_once() -> None:
-    """MQDS-197, MQDS-198"""
+    """MQDS-197, MQDS-198, DMPR-332"""
 
     async def test(office: Office) -> None:
         orders = await guid_of(office.tree, ORDERS)

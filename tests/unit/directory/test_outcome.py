@@ -62,7 +62,7 @@ def test_no_connection_is_an_outcome_of_its_own() -> None:
     ],
 )
 def test_what_programs_get(error: DirectoryFailed, kind: type[MQError]) -> None:
-    """MQDS-024, MQDS-026"""
+    """MQDS-024, MQDS-026, SYS-128"""
     assert isinstance(as_error(error), kind)
 
 

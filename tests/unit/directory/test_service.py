@@ -53,7 +53,7 @@ def test_a_manager_that_the_directory_knows_is_online() -> None:
 
 
 def test_another_identity_is_offline() -> None:
-    """MQDS-183"""
+    """MQDS-183, SYS-098"""
 
     async def test(office: Office) -> None:
         await office.service.refresh()
@@ -64,7 +64,7 @@ def test_another_identity_is_offline() -> None:
 
 
 def test_a_controller_that_is_down_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MQDS-199, MQDS-200, MQDS-202: the start succeeds, and the directory is found later."""
+    """MQDS-199, MQDS-200, MQDS-202, SYS-094: it starts, and finds it later."""
     monkeypatch.setattr(service_module, "ONLINE_TRY", 0.01)
 
     async def test(office: Office) -> None:
@@ -80,7 +80,7 @@ def test_a_controller_that_is_down_is_tried_again(monkeypatch: pytest.MonkeyPatc
 
 
 def test_it_is_tried_every_minute() -> None:
-    """MQDS-199"""
+    """MQDS-199, DMPR-341"""
     assert service_module.ONLINE_TRY == 60
 
 
@@ -141,7 +141,7 @@ def test_lists_are_sent_to() -> None:
 
 
 def test_a_public_queue_is_made_in_the_directory_first() -> None:
-    """MQDS-114, MQDS-115, MQDS-195"""
+    """MQDS-114, MQDS-115, MQDS-195, DMPR-124, DMPR-126"""
 
     async def test(office: Office) -> None:
         with pytest.raises(NoDs):
@@ -209,7 +209,7 @@ def test_a_public_queue_is_made_and_deleted_with_one_audit_entry_each() -> None:
 
 
 def test_a_public_queue_is_deleted_in_the_directory_first() -> None:
-    """MQDS-117"""
+    """MQDS-117, DMPR-133, DMPR-134"""
 
     async def test(office: Office) -> None:
         await office.service.refresh()
@@ -226,6 +226,8 @@ def test_a_public_queue_is_deleted_in_the_directory_first() -> None:
         await office.service.refresh()
         await answer(office, lambda: delete(".\\orders", INTERNAL))
         assert office.names() == []
+        assert office.service.own is not None
+        assert await office.writer.queues_of(office.service.own.path) == []
         with pytest.raises(QueueNotFound):
             await answer(office, lambda: delete(".\\orders", INTERNAL))
 

@@ -20,7 +20,7 @@ async def topology(tree: MemoryTree) -> Topology:
 
 
 def test_the_example_routes_as_its_topology_says() -> None:
-    """MQDS-246"""
+    """MQDS-246, MQBR-023, SYS-147, SYS-151"""
     found = asyncio.run(_example())
     ids = {manager.name: manager.id for manager in found.managers.values()}
     route = RouteFinder(found).follow(ids["HQ-APP"], ids["SH-GATE"])

@@ -30,7 +30,7 @@ from openmsmq.directory.objects import (
     UserObject,
 )
 from openmsmq.directory.outcome import DirectoryFailed, as_error
-from openmsmq.directory.rights import queue_descriptor
+from openmsmq.directory.rights import published_permissions
 from openmsmq.directory.writer import DirectoryWriter
 
 T = TypeVar("T")
@@ -298,7 +298,7 @@ def create_queue(
         values |= {"label": label} if label else {}
         values |= {"type": type_} if type_ is not None else {}
         manager = await found.manager_of(path_name.partition("\\")[0])
-        descriptor = b"" if manager.sid is None else queue_descriptor(manager.sid).encode()
+        descriptor = b"" if manager.sid is None else published_permissions(manager.sid, "").encode()
         made = await found.create_queue(path_name, values, descriptor)
         event = ChangeEvent.QUEUE_CREATED
         return made, Notification(event, made, found.tree.server), manager.id
