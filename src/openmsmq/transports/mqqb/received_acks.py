@@ -155,10 +155,33 @@ class ReceivedAcks:
             self._overtaken(origin, identifier)
             return
         queue, sequence = found
-        if not self._may_confirm(origin, queue, sequence):
+        has_progressed = self._confirm_before(origin, queue, sequence)
+        if self._may_confirm(origin, queue, sequence):
+            confirmed = self._confirmations.acknowledged(queue, sequence, number)
+            has_progressed = confirmed or has_progressed
+        elif not has_progressed:
             self._core.statistics.count(FORGED)
-        elif self._confirmations.acknowledged(queue, sequence, number):
+        if has_progressed:
             self._progressed(queue)
+
+    def _confirm_before(
+        self, origin: Origin, queue: ManagedQueue, sequence: OutgoingSequence
+    ) -> bool:
+        """After a restore, the receiver may have come to a later sequence of the backup.
+
+        As in `_overtaken`, it was begun when all messages of those before it had arrived. Perhaps
+        it had not been sent at the time of the backup, so that only they tell who may say so.
+        """
+        confirmed = [
+            item
+            for item in queue.sequences.all
+            if item.is_restored
+            and item.first < sequence.first
+            and self._may_confirm(origin, queue, item)
+        ]
+        for item in confirmed:
+            self._confirmations.all_acknowledged(queue, item)
+        return bool(confirmed)
 
     def _overtaken(self, origin: Origin, identifier: TxSequenceID) -> None:
         """After a restore, the receiver may be ahead of what the backup knows.

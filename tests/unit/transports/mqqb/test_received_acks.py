@@ -183,6 +183,21 @@ def test_after_a_restore_all_has_arrived_of_a_sequence_that_a_later_one_has_over
     assert len(again.out.sequences.all) == 1
 
 
+def test_after_a_restore_a_later_sequence_of_the_backup_tells_the_same(station: Station) -> None:
+    """It was begun when a start had come between, and the backup was taken before it was sent."""
+    send(station, "1", "2")
+    later = station.restart()
+    put(later, "3", "4")
+    assert len(later.out.sequences.all) == 2
+    again = restored(later)
+    again.order(2, 1)
+    assert left(again) == ["3", "4"]
+    assert [item.ordinal for item in again.out.sequences.all] == [2]
+    again.was_under_way(again.out)
+    again.order(2, 1)
+    assert left(again) == ["4"]
+
+
 def test_a_message_that_is_sent_meanwhile_has_not_arrived(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
