@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import tracemalloc
 from typing import Any
 from uuid import UUID
 
@@ -238,12 +240,29 @@ def test_a_message_is_put_back_if_its_client_went_while_it_was_removed(
     assert world.bodies() == ["one", "two"]
 
 
-def test_reads_that_wait_are_bounded_and_cost_no_thread(
-    world: SupportingWorld, client: Dependent
-) -> None:
+def test_500_reads_that_wait_cost_no_thread_and_little_memory(world: SupportingWorld) -> None:
+    """What each keeps is what its client has sent, and is gone with it."""
+    queues = [(one, one.opened()) for one in (Dependent(world) for _ in range(5))]
+    threads = threading.active_count()
+    tracemalloc.start()
+    try:
+        for client, queue in queues:
+            for _ in range(100):
+                assert client.receive_later(queue.context, timeout=FOR_EVER) == []
+        assert len(world.manager.find_queue("orders").waiters) == 500
+        assert tracemalloc.get_traced_memory()[0] < 500 * 20_000
+    finally:
+        tracemalloc.stop()
+    assert threading.active_count() == threads
+    assert world.supporting.messages._waiting_room == 500 * len(wanted()["body"])
+    for client, _ in queues:
+        client.lose()
+    assert world.supporting.messages._waiting_room == 0
+    assert not world.manager.find_queue("orders").waiters
+
+
+def test_reads_that_wait_are_bounded(world: SupportingWorld, client: Dependent) -> None:
     queue = client.opened()
-    waiting = [client.receive_later(queue.context, timeout=FOR_EVER) for _ in range(200)]
-    assert not any(waiting)
     [found] = world.supporting.queues._open.values()
     assert isinstance(found, DependentQueue)
     found.waiting.update({WaitingRead(): None for _ in range(REQUESTS_MAX)})
