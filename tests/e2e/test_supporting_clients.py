@@ -192,6 +192,18 @@ def test_impacket_is_refused_with_wrong_arguments_and_served_again(farm: Manager
     client.disconnect()
 
 
+def test_impacket_learns_that_a_connection_has_one_login(farm: ManagerProcess) -> None:
+    """Its alter_ctx logs on a second time without having asked ([MS-RPCE] 3.3.1.5.4): refused, and
+    the first login goes on. Handles are shared by a second connection of the association.
+    """
+    client, call = connect(farm)
+    bound = impacket_uuid.uuidtup_to_bin((str(QMCOMM2.uuid), "1.0"))
+    with pytest.raises(rpcrt.DCERPCException, match="access_denied"):
+        client.alter_ctx(bound)
+    assert ask(call, Opnum.QUERY_REGISTRY, OneNumber(4), stubs.RegistryResult).result == 0
+    client.disconnect()
+
+
 def test_both_protocols_of_dependent_clients_are_there(farm: ManagerProcess) -> None:
     """SYS-003, SYS-012, SYS-015, SYS-016: supporting server, and older remote read."""
     client, call = connect(farm)

@@ -38,9 +38,14 @@ class Authentication:
         """Take the token of a bind, alter_context or auth3; the one to answer with.
 
         `UnknownType` or `AuthenticationFailed`. A token after the last one is ignored: clients may
-        repeat theirs in an alter_context.
+        repeat theirs in an alter_context. One of another security context is refused, and the
+        first goes on: no client may begin a second before both sides have said that they can
+        ([MS-RPCE] 3.3.1.5.4), which is not said here.
         """
         verifier = pdu.verifier
+        is_done = self._offered is not None and not self.is_unfinished
+        if verifier is not None and is_done and verifier.context_id != self.channel.context_id:
+            raise AuthenticationFailed("a second security context on the connection")
         if verifier is None or (self._offered is not None and not self.is_unfinished):
             return None
         try:

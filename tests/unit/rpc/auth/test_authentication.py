@@ -39,6 +39,21 @@ def test_a_token_that_is_repeated_afterwards_is_ignored() -> None:
     assert not authentication.has_failed
 
 
+def test_a_second_security_context_is_refused_and_the_first_goes_on() -> None:
+    """Multiplexing was not negotiated."""
+    authentication, client = Authentication(make_acceptor), make_channel(AuthLevel.CONNECT).context
+    assert client is not None
+    answer = authentication.take(pdu(client.step(b""), level=2))
+    assert answer is not None
+    authentication.take(pdu(client.step(answer.token), level=2))
+    other = make_channel(AuthLevel.CONNECT).context
+    assert other is not None
+    with pytest.raises(AuthenticationFailed, match="second"):
+        authentication.take(pdu(other.step(b""), level=2, context_id=80))
+    assert not authentication.has_failed
+    assert (authentication.channel.context_id, authentication.is_unfinished) == (79, False)
+
+
 def test_a_pdu_without_a_token_asks_for_nothing() -> None:
     authentication = Authentication(make_acceptor)
     assert authentication.take(Pdu.parse(encode_pdu(PduType.BIND, WHOLE, 1, b""))) is None
