@@ -8,9 +8,11 @@ from functools import partial
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import UUID
 
 from openmsmq.client.remote_read.messages import received_message
 from openmsmq.errors import ReceiveTimeout
+from openmsmq.interfaces.qm2qm.stubs import HandleResult
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
@@ -26,7 +28,7 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.net.wire import Wire
 from openmsmq.packet.view import PacketView
 from openmsmq.rpc.client import ClientConnection
-from openmsmq.rpc.ndr.structure import Structure
+from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.rpc.status import RpcFault
 from openmsmq.rpc.syntax import SyntaxId
 from tests.simulation.clients import ANSWER_TIMEOUT_S, SLACK_S
@@ -68,6 +70,8 @@ class ReaderWork:
     taken: list[Held] = field(default_factory=list)
     calls: int = 0
     "Those that are not answered."
+    handle: UUID = NULL_HANDLE
+    "Of a dependent client's."
 
 
 class Leg:
@@ -124,6 +128,10 @@ class Leg:
 class Reader:
     """A program that reads remotely, with an association of two connections."""
 
+    kind, network = "reader", "10.2.0"
+    syntaxes: tuple[SyntaxId, SyntaxId] = REMOTE_READ, COORDINATOR
+    "What the connections are bound to."
+
     def __init__(
         self,
         number: int,
@@ -134,8 +142,8 @@ class Reader:
         chance: Random,
     ) -> None:
         self.node = node
-        self.name = f"reader{number}"
-        self.address = f"10.2.0.{number}"
+        self.name = f"{self.kind}{number}"
+        self.address = f"{self.network}.{number}"
         self.is_on = True
         self.rate = 1.0
         self._net = net
@@ -173,12 +181,12 @@ class Reader:
         if any(leg is not None and leg.is_lost for leg in (self._reading, self._ending)):
             self._close()
         if self._reading is None:
-            self._reading = self._connect(REMOTE_READ, 0)
+            self._reading = self._connect(self.syntaxes[0], 0)
         elif not self._reading.is_ready:
             return
         elif self._ending is None:
             assert self._reading.machine is not None
-            self._ending = self._connect(COORDINATOR, self._reading.machine.group)
+            self._ending = self._connect(self.syntaxes[1], self._reading.machine.group)
             for queue in (*PLAIN, *TRANSACTIONAL):
                 self._open(queue)
         else:
@@ -394,11 +402,15 @@ class Reader:
         self._call(opnum, argument, stubs.Status32, answered, leg=self._ending)
 
     def _finished(
-        self, work: ReaderWork, found: stubs.Status32 | RpcFault | None, *, commit: bool
+        self,
+        work: ReaderWork,
+        found: stubs.Status32 | HandleResult | RpcFault | None,
+        *,
+        commit: bool,
     ) -> None:
         if not commit:
             return
         if found is None:
             self._ledger.unsure |= {held.uid for held in work.taken}
-        elif isinstance(found, stubs.Status32) and found.result == OK:
+        elif not isinstance(found, RpcFault) and found.result == OK:
             self._got(work.taken)

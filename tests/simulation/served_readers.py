@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from openmsmq.errors import MQError
 from openmsmq.interfaces.driver import EngineDriver
 from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.server import RemoteReadServer
+from openmsmq.interfaces.supporting_server.server import SupportingServer
 from openmsmq.rpc.auth.context import AuthLevel
 from openmsmq.rpc.interface import RpcClient
 from openmsmq.rpc.server import RpcServer, ServerConnection
@@ -48,8 +50,23 @@ class ServedReaders:
             policy=LevelPolicy(allow_unauthenticated=True),
             cleanup_after=CLEANUP_S,
         )
-        self._server.reads.on_deadline = self._plan
-        interfaces = [self._server.interface, self._server.transactions.interface]
+        self._supporting = SupportingServer(
+            node.local,
+            driver,
+            caller_of=_caller_of,
+            policy=LevelPolicy(allow_unauthenticated=True),
+            clients_max=100,
+            now=node.elapsed,
+            random_bytes=numbers(),
+            opening={},
+        )
+        self._server.reads.on_deadline = self._supporting.messages.on_deadline = self._plan
+        interfaces = [
+            self._server.interface,
+            self._server.transactions.interface,
+            self._supporting.interface,
+            self._supporting.message_interface,
+        ]
         self._rpc = RpcServer(interfaces, numbers(), lambda _: None, lambda _: AuthLevel.NONE)
 
     @property
@@ -81,22 +98,26 @@ class ServedReaders:
     def _look(self) -> None:
         """Abort transactions that are idle, as long as there are readers."""
         if self._is_alive and self._sessions:
-            transactions = self._server.transactions
-            self._node.enter(self._generation, lambda: transactions.abort_idle(IDLE_LIMIT_S))
+            for part in (self._server.transactions, self._supporting.units):
+                self._node.enter(self._generation, partial(part.abort_idle, IDLE_LIMIT_S))
             self._scheduler.after(LOOK_EVERY_S, self._look)
 
     def _plan(self) -> None:
         """Let waits end, and messages return, when that is due."""
-        at = self._server.reads.next_deadline
-        if at is None or at >= self._ticks_at:
+        parts = self._server.reads, self._supporting.messages
+        at = min(
+            (part.next_deadline for part in parts if part.next_deadline is not None), default=inf
+        )
+        if at >= self._ticks_at:
             return
         self._ticks_at = at
 
         def tick() -> None:
             if self._ticks_at == at and self._is_alive:
                 self._ticks_at = inf
-                reads, now = self._server.reads, self._node.elapsed()
-                self._node.enter(self._generation, lambda: reads.tick(now))
+                for part in parts:
+                    tick_part = partial(part.tick, self._node.elapsed())
+                    self._node.enter(self._generation, tick_part)
                 self._plan()
 
         self._scheduler.after(max(0.0, at - self._node.elapsed()), tick)

@@ -63,7 +63,9 @@ from openmsmq.transports.mqqb.session_table import SessionTable
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.peers.peer import Peer
 from tests.simulation.__main__ import attempt
+from tests.simulation.dependents import DependentReader
 from tests.simulation.mistakes import SEEDS_MAX, Plant, find, run
+from tests.simulation.readers import Held
 from tests.simulation.world import simulate
 
 CHUNK = 25
@@ -95,6 +97,23 @@ def test_nor_does_it_with_many_seeds(chunk: int) -> None:
 @pytest.mark.parametrize("seed", ONCE_FAILED)
 def test_nor_with_seeds_that_once_failed(seed: int) -> None:
     simulate(seed, also=())
+
+
+def test_clients_without_a_manager_receive_in_transactions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that a world with them says something about them."""
+    received: list[int] = []
+    made = DependentReader._got
+
+    def got(self: DependentReader, taken: list[Held]) -> None:
+        received.extend(held.uid for held in taken)
+        made(self, taken)
+
+    monkeypatch.setattr(DependentReader, "_got", got)
+    simulate(1, also={"dependents"})
+    assert received
+    assert len(set(received)) == len(received)
 
 
 def test_a_connection_that_a_reader_no_longer_waits_for_is_closed() -> None:

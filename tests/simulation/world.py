@@ -33,6 +33,7 @@ from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.peers import peer as peers
 from tests.simulation.checks import check
 from tests.simulation.clients import Client
+from tests.simulation.dependents import DependentReader
 from tests.simulation.events import Scheduler
 from tests.simulation.groups import Groups
 from tests.simulation.hostile import NAME, Hostile, check_baits, check_bounds
@@ -48,7 +49,7 @@ from tests.simulation.web import Links
 
 EVENTS_MAX: Final = 300_000
 OFFSETS: Final = (0.0, 1.0, -1.0, 20.0, -20.0, 3600.0, -3600.0)
-ALSO: Final = frozenset(("groups", "readers", "transfers"))
+ALSO: Final = frozenset(("dependents", "groups", "readers", "transfers"))
 "What was added later, and lets seeds be something else."
 QUIET: Final = 3000.0
 "Seconds without faults after which everything is where it belongs."
@@ -116,6 +117,7 @@ class World:
         self.readers: list[Reader] = []
         if "readers" in also and self._has_readers():
             self._add_readers()
+        self._add_dependents(also)
         self.identity = Identity.ADDRESS
         self.hostile: Hostile | None = None
         if self.has_hostile:
@@ -178,6 +180,16 @@ class World:
             for _ in range(chance.choice((1, 2))):
                 reader = Reader(next(number), node, self.net, self.scheduler, self.ledger, chance)
                 self.readers.append(reader)
+
+    def _add_dependents(self, also: Collection[str]) -> None:
+        """Clients without a manager, in some worlds in which there may be readers."""
+        chance, number = Random(f"{self.seed} dependents"), count(1)
+        wanted = chance.random() < 0.3 and "dependents" in also
+        if not wanted or self.restores or self.clones:
+            return
+        for node in self.nodes:
+            parts = self.net, self.scheduler, self.ledger, chance
+            self.readers.append(DependentReader(next(number), node, *parts))
 
     def _choose(self) -> None:
         """What can go wrong with this seed."""
