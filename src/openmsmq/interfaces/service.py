@@ -179,7 +179,10 @@ class RpcService:
     # For the listeners
 
     def started(self, name: str, listener: RpcListener, port: int) -> None:
-        """A listener accepts connections: R_GetServerPort and the endpoint mapper follow it."""
+        """A listener accepts connections: R_GetServerPort and the endpoint mapper follow it.
+
+        All interfaces are at the mapped port ([MS-MQMP] 3.1.4.24).
+        """
         self.connected.append(listener)
         if name != MAPPER:
             self.reading.port = port  # the alternate one, if there are both ([MS-MQRR] 3.1.4.1)

@@ -410,7 +410,10 @@ class ServerConnection:
     def _call(
         self, bound: Bound, assembly: Assembly, order: Order, request: RequestHeader
     ) -> RpcCall:
-        """The call that a request makes, if it may be made; else a `RpcFault` ([MS-MQRR] 3.1.4)."""
+        """The call that a request makes, if it may be made; else a `RpcFault`.
+
+        ([MS-MQRR] 3.1.4, [MS-MQMP] 3.1.4)
+        """
         assert self._association is not None
         method = bound.interface.methods.get(assembly.opnum)
         if method is None:

@@ -135,7 +135,7 @@ def _units(text: str) -> tuple[int, ...]:
 def empty_buffer(
     action: int, timeout_ms: int, cursor: int, unit: bytes | None, sizes: Mapping[str, int]
 ) -> Any:
-    """A buffer with room for a message ([MS-MQMP] 3.2.4.11, 3.2.4.12)."""
+    """A buffer with room for a message ([MS-MQMP] 3.1.5.3, 3.2.4.11, 3.2.4.12)."""
     part: dict[str, Any] = {"timeout": timeout_ms, "action": action, "cursor": cursor}
     for name in NAMES:
         size = sizes[name] if name != "ordering" else 0

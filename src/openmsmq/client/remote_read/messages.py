@@ -185,7 +185,10 @@ def check_result(result: int, words: str = "") -> None:
 
 
 def error_of(failure: Exception) -> MQError:
-    """The error for a call that has no results."""
+    """The error for a call that has no results: an HRESULT that was thrown counts as returned.
+
+    ([MS-MQMP] 3.1.4.2, 3.1.4.17)
+    """
     if isinstance(failure, RpcFault):
         if failure.status == RpcStatus.ACCESS_DENIED:
             return AccessDenied("the user, the password or the authentication level was refused")

@@ -86,7 +86,7 @@ class QueueProperties:
     "The group address whose messages it gets, `234.1.1.1:8001` ([MS-MQMQ] 2.3.1.23)."
 
     def __post_init__(self) -> None:
-        """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
+        """Refuse values outside their sets ([MS-MQMQ] 2.3.1, 2.3.1.8)."""
         if len(self.label) > QUEUE_LABEL_MAX:
             raise IllegalPropertyValue(f"a queue label has at most {QUEUE_LABEL_MAX} characters")
         if not _is_storable(self.label):

@@ -165,7 +165,7 @@ class DependentMessages:
     # Cursors
 
     def _create_cursor(self, call: RpcCall) -> None:
-        """rpc_ACCreateCursorEx ([MS-MQMP] 3.1.5.4): what came with it means nothing."""
+        """rpc_ACCreateCursorEx ([MS-MQMP] 3.1.5.4, 3.2.4.8): what came with it means nothing."""
         asked = call.args(stubs.CreateCursor)
         queue = self._queues.find(call, asked.handle)
 

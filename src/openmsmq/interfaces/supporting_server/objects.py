@@ -89,7 +89,7 @@ class QueueObjects:
     # Creation
 
     def _create(self, call: RpcCall) -> None:
-        """R_QMCreateObjectInternal ([MS-MQMP] 3.1.4.5): arguments, then rights, then paths."""
+        """R_QMCreateObjectInternal ([MS-MQMP] 3.1.4.5, 3.2.4.1): arguments, rights, then paths."""
         asked = call.args(stubs.CreateObject)
         caller = self._clients.caller(call)
         answer_when_done(self._driver, call, lambda: self._created(asked, caller))

@@ -57,7 +57,10 @@ class Integer(NdrKind):
         return value
 
     def check(self, reader: NdrReader, name: str, value: int) -> None:
-        """Refuse a value out of its range ([MS-MQRR] 3.1.4.9, 3.1.4.12, 3.1.4.15)."""
+        """Refuse a value out of its range ([MS-MQRR] 3.1.4.9, 3.1.4.12, 3.1.4.15).
+
+        (Also [MS-MQMP] 2.2.3.5, 3.1.4.5, 3.1.4.12, 3.1.4.21.)
+        """
         if self.least is not None and value < self.least:
             reader.fail(name, f"{value} is less than {self.least}")
         if self.most is not None and value > self.most:
@@ -77,6 +80,7 @@ class FixedBytes(NdrKind):
         return reader.take(self.size, name)
 
     def write(self, writer: NdrWriter, value: bytes, scope: Scope) -> None:
+        """Write them without alignment (XACTUOW: [MS-MQMP] 2.2.3.1)."""
         assert len(value) == self.size, f"{len(value)} bytes are not {self.size}"
         writer.out += value
 
@@ -292,6 +296,10 @@ class Pointer(Deferring):
             reader.fail(name, f"NULL where {size} elements are announced")
 
     def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        """Write a referent now, and what it leads to behind the fixed part.
+
+        ([MS-MQMP] 2.2.3.2, 3.1.4.17, 3.1.4.23)
+        """
         if value is None:
             writer.number("I", 0)
             return
@@ -333,6 +341,7 @@ class Union(Deferring):
         self.widest = max([self.alignment, *(arm.widest for arm in arms.values() if arm)])
 
     def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
+        """Read the tag, which has to be the selector, and its arm ([MS-MQMP] 2.2.3.5)."""
         tag = reader.number(self.code, f"{name}.tag")
         if tag != scope[self.switch]:
             reader.fail(name, f"tag {tag} is not {self.switch}, which is {scope[self.switch]}")

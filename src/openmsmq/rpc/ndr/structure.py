@@ -76,7 +76,10 @@ class Structure:
         return cls(*_resolved(cls._kinds, values))
 
     def encode(self) -> bytes:
-        """The bytes of these arguments."""
+        """The bytes of these arguments, in the order of the fields.
+
+        ([MS-MQMP] 2.2.3.2, 3.1.4.2, 3.1.4.3)
+        """
         if self._plain is not None:
             return self._plain.pack(self._values())
         writer = NdrWriter()

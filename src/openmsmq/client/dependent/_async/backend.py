@@ -155,7 +155,10 @@ class DependentBackend(UnsupportedCalls):
         return self._calls.generation
 
     async def connect(self) -> None:
-        """Log on, and ask who the manager is before anything else ([MS-MQMP] 3.2.3, 3.2.4)."""
+        """Log on, and ask who the manager is before anything else ([MS-MQMP] 3.2.3, 3.2.4).
+
+        The answer of a call that failed is not looked at ([MS-MQMP] 3.1.4.23).
+        """
         asked = OneNumber(IDENTITY)
         try:
             found = await self._call(Opnum.QUERY_REGISTRY, asked, stubs.RegistryResult)
@@ -268,7 +271,10 @@ class DependentBackend(UnsupportedCalls):
             handle.sending = await self._open(handle, Access.SEND)
 
     async def _open(self, handle: DependentHandle, access: Access) -> tuple[UUID, int]:
-        """Open a queue as if the server had it ([MS-MQMP] 3.2.4.7); if it has not, it says who."""
+        """Open a queue as if the server had it ([MS-MQMP] 3.2.4.7); if it has not, it says who.
+
+        Its handle comes from here alone ([MS-MQMP] 2.2.1.1.2).
+        """
         found = await self._ask(handle, access, (0, 0, 0))
         check_result(found.result, handle.name)
         place = found.remote_name
@@ -279,7 +285,10 @@ class DependentBackend(UnsupportedCalls):
     async def _ask(
         self, handle: DependentHandle, access: Access, numbers: tuple[int, int, int]
     ) -> stubs.OpenedQueue:
-        """rpc_QMOpenQueueInternal ([MS-MQMP] 3.1.4.17), with the numbers of a queue elsewhere."""
+        """rpc_QMOpenQueueInternal ([MS-MQMP] 3.1.4.17), with the numbers of a queue elsewhere.
+
+        The place for a name is empty ([MS-MQMP] 3.1.4.1).
+        """
         queue, pointer, context = numbers
         asked = stubs.OpenInternal(
             QueueFormatArgument.of(handle.format_name),
@@ -342,7 +351,7 @@ class DependentBackend(UnsupportedCalls):
         return handle.reading
 
     async def close_queue(self, handle: Handle) -> None:
-        """rpc_ACCloseHandle ([MS-MQMP] 3.2.4.15)."""
+        """rpc_ACCloseHandle, which ends handles ([MS-MQMP] 3.2.4.15, 2.2.1.1.2)."""
         assert isinstance(handle, DependentHandle)
         opened = [one for one in (handle.reading, handle.sending) if one is not None]
         handle.reading = handle.sending = None
@@ -470,7 +479,10 @@ class DependentBackend(UnsupportedCalls):
     # Transactions
 
     async def begin(self, xid: str, *, stage: bool) -> DependentWork:
-        """R_QMEnlistInternalTransaction with an identifier of its own ([MS-MQMP] 2.2.3.1, 4.5)."""
+        """R_QMEnlistInternalTransaction with an identifier of its own ([MS-MQMP] 2.2.3.1, 4.5).
+
+        The handle comes from here alone ([MS-MQMP] 2.2.1.1.1).
+        """
         if xid or stage:
             raise self._unsupported("transactions with a name or a stage")
         unit = os.urandom(16)
@@ -492,6 +504,7 @@ class DependentBackend(UnsupportedCalls):
                 await self._end(work, Opnum.ABORT)
 
     async def _end(self, work: Work, opnum: Opnum) -> None:
+        """End a transaction, and its handle with it ([MS-MQMP] 2.2.1.1.1)."""
         found = self._check(work)
         assert found is not None
         done = await self._call(opnum, HandleArgument(found.handle), HandleResult)

@@ -332,7 +332,9 @@ def test_what_the_protocol_has_no_call_for_is_refused(manager: openmsmq.Manager)
             call()
 
 
-def test_a_manager_that_serves_no_clients_says_so(elsewhere: RemoteManager) -> None:
+def test_a_manager_that_serves_no_clients_says_so(
+    elsewhere: RemoteManager, manager: openmsmq.Manager
+) -> None:
     """MQMP-125, MQMP-267, MQMP-312: what is thrown is what is raised."""
     from openmsmq.interfaces.supporting_server.server import refused
     from openmsmq.interfaces.supporting_server.stubs import Opnum
@@ -342,3 +344,5 @@ def test_a_manager_that_serves_no_clients_says_so(elsewhere: RemoteManager) -> N
     methods.update(refused(Opnum))
     with pytest.raises(WksCantServeClient):
         openmsmq.connect_dependent("127.0.0.1", port=elsewhere.port, **LOGIN)
+    with pytest.raises(WksCantServeClient):
+        manager.open_queue("orders")
