@@ -65,7 +65,7 @@ class DependentReader(Reader):
             self._net.cut_program(chance.choice(legs))
 
     def _close_queue(self, queue: str) -> None:
-        """rpc_ACCloseHandle, which ends what waits; then it is opened again."""
+        """rpc_ACCloseHandle, which ends waiting reads; then it is opened again."""
         handle, _ = self._handles.pop(queue)
 
         def closed(found: HandleResult | RpcFault | None) -> None:
