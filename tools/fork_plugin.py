@@ -77,7 +77,8 @@ class UnchangeableError(Exception):
 def pytest_collection() -> None:
     """That a test fails is enough: its example need not be made small."""
     phases = (Phase.explicit, Phase.reuse, Phase.generate)
-    settings.register_profile("noticing", settings.get_profile("default"), phases=phases)
+    parent = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+    settings.register_profile("noticing", parent, phases=phases)
     settings.load_profile("noticing")
 
 

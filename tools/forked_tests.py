@@ -32,7 +32,8 @@ _OUTCOMES: Final = {
 class ForkedTests:
     """A process of pytest that answers questions about the tests it has collected."""
 
-    def __init__(self, paths: Sequence[str], marks: str = "") -> None:
+    def __init__(self, paths: Sequence[str], marks: str = "", *, profile: str = "default") -> None:
+        """`profile` says how many examples are tried of what is tried with any."""
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         folder = Path(self._folder.name)
         (folder / "tests.txt").write_text("\n".join(paths))
@@ -57,6 +58,7 @@ class ForkedTests:
                     **os.environ,
                     CONNECTION: str(theirs.fileno()),
                     "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis"),
+                    "HYPOTHESIS_PROFILE": profile,
                 },
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
@@ -82,13 +84,24 @@ class ForkedTests:
         self._process.wait()
         self._folder.cleanup()
 
-    def ask(self, module: Path, text: str, tests: Sequence[str], *, timeout: float) -> Outcome:
+    def ask(
+        self,
+        module: Path,
+        text: str,
+        tests: Sequence[str],
+        *,
+        timeout: float,
+        late: Outcome | None = None,
+    ) -> Outcome:
         """What tests say about another text of a module: `FAILED` if they notice it.
 
-        `STOPPED`: the text cannot be tried this way.
+        `STOPPED`: the text cannot be tried this way. `late` is the answer of tests that do not end;
+        without it they are asked whether they would have in time without the change.
         """
         name = ".".join(module.with_suffix("").parts)
         outcome = self._asked(Question(tuple(tests), timeout, str(SOURCE / module), name, text))
+        if outcome is Outcome.TIMEOUT and late is not None:
+            return late
         if outcome is Outcome.TIMEOUT:
             return Outcome.FAILED if self.passes(tests, timeout=timeout) else Outcome.NO_TESTS
         return outcome

@@ -1,8 +1,10 @@
 """Do the tests notice when the code is wrong? `make mutants`, or `python -m tools.mutants`.
 
 Some mutants of engine, sessions and store are drawn at random, and each is given to the tests that
-run its line. A mutant that no test notices survives. One that cannot be noticed, since it does the
-same, is listed in `equivalent_mutants.txt` with the reason, and does not count.
+run its line, and what they do not notice to some that go further: the simulator, and models of
+queues, streams, sessions and stores. A mutant that no test notices survives. One that cannot be
+noticed, since it does the same, is listed in `equivalent_mutants.txt` with the reason, and does not
+count.
 
 To find the tests of a line takes longer than all the rest; with `--near` each mutant is given to
 the tests of its module and its folder instead, and what they do not notice to all quick tests of
@@ -34,13 +36,24 @@ TESTS_MAX: Final = 1000
 "Tests that a mutant is given to, the nearest first."
 TIMEOUT: Final = 240.0
 "Seconds for them; code that never ends is noticed, too."
-FAR: Final = (
-    "tests/simulation/test_simulation.py::test_nothing_goes_wrong",
-    *TESTS,
-    "tests/property/test_queues.py",
-)
+SIMULATOR: Final = "tests/simulation/test_simulation.py::test_nothing_goes_wrong"
+FAR: Final = (SIMULATOR, *TESTS, "tests/property/test_queues.py")
 "Who is asked about what the tests of its folder do not notice."
 FAR_TIMEOUT: Final = 900.0
+WIDER: Final = {
+    "engine": ("queues", "arrivals", "transfer_crashes"),
+    "store": ("store", "queues"),
+    "transports/mqqb": ("sessions", "transfer_crashes"),
+    "transports/peers": ("transfer_crashes",),
+    "transports/pgm": ("pgm",),
+    "transports/srmp": ("srmp_streams",),
+}
+"Models in `tests/property` that are asked about what the tests of its line do not notice."
+WIDER_MARKS: Final = f"{QUICK} and not extra"
+WIDER_TIMEOUT: Final = 60.0
+"Seconds for them and the simulator; here it says nothing to be late."
+NO_PART: Final = frozenset({Path("openmsmq/transports/pgm/trial.py")})
+"A tool that sends to a group and listens to one without a manager: no session that we promise."
 EQUIVALENT: Final = Path(__file__).with_name("equivalent_mutants.txt")
 
 
@@ -70,7 +83,10 @@ def all_mutants() -> list[Mutant]:
 def modules() -> list[Path]:
     """The modules that are changed."""
     folders = [SOURCE / "openmsmq" / package for package in PACKAGES]
-    return [path.relative_to(SOURCE) for folder in folders for path in sorted(folder.rglob("*.py"))]
+    found = [
+        path.relative_to(SOURCE) for folder in folders for path in sorted(folder.rglob("*.py"))
+    ]
+    return [module for module in found if module not in NO_PART]
 
 
 def equivalent(text: str) -> dict[str, str]:
@@ -88,18 +104,22 @@ def equivalent(text: str) -> dict[str, str]:
 def try_all(drawn: Iterable[Mutant], covered: Mapping[Path, Lines], jobs: int) -> Iterator[Verdict]:
     """Give each mutant to its tests, some at a time."""
     files = sorted({test.partition("::")[0] for test in _tests(covered)}) or list(FAR)
+    wide_files = sorted({test for module in modules() for test in wider(module)})
     with ExitStack() as stack:
-        free: SimpleQueue[ForkedTests] = SimpleQueue()
+        free: SimpleQueue[tuple[ForkedTests, ForkedTests | None]] = SimpleQueue()
         for _ in range(jobs):
-            free.put(stack.enter_context(ForkedTests(files, QUICK)))
+            forked = stack.enter_context(ForkedTests(files, QUICK))
+            wide = ForkedTests(wide_files, WIDER_MARKS, profile="quick") if covered else None
+            free.put((forked, wide and stack.enter_context(wide)))
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
 
         def judge(mutant: Mutant) -> Verdict:
-            forked = free.get()
+            forked, wide = free.get()
             try:
-                return judged(mutant, covered.get(mutant.module, {}), forked)
+                verdict = judged(mutant, covered.get(mutant.module, {}), forked)
+                return verdict if verdict.is_killed or wide is None else judged_wide(verdict, wide)
             finally:
-                free.put(forked)
+                free.put((forked, wide))
 
         yield from pool.map(judge, drawn)
 
@@ -123,6 +143,22 @@ def judged(mutant: Mutant, lines: Lines, forked: ForkedTests) -> Verdict:
             sandbox = Sandbox(Path(folder))
             outcome = sandbox.ask(mutant.module, text, tests, timeout=TIMEOUT)
     return Verdict(mutant, outcome, len(tests))
+
+
+def judged_wide(verdict: Verdict, wide: ForkedTests) -> Verdict:
+    """Give a mutant that its tests did not notice to some that go further."""
+    mutant, tests = verdict.mutant, wider(verdict.mutant.module)
+    text = mutated((SOURCE / mutant.module).read_text(), mutant)
+    outcome = wide.ask(mutant.module, text, tests, timeout=WIDER_TIMEOUT, late=Outcome.PASSED)
+    noticed = outcome is Outcome.FAILED
+    return Verdict(mutant, outcome if noticed else verdict.outcome, verdict.tests + len(tests))
+
+
+def wider(module: Path) -> list[str]:
+    """Models of the part that a module belongs to, and the simulator, which runs most of all."""
+    part = module.relative_to("openmsmq").as_posix()
+    names = [name for start, some in WIDER.items() if part.startswith(f"{start}/") for name in some]
+    return [*(f"tests/property/test_{name}.py" for name in names), SIMULATOR]
 
 
 def near(module: Path) -> list[str]:

@@ -154,12 +154,13 @@ def _changes(node: ast.AST) -> Iterator[Change]:
         case ast.Constant(value=int()):
             yield _one_more
             yield _one_less
-        case ast.Return(value=ast.expr() as value) if not _is_none(value):
+        case ast.Return(value=ast.expr() as value) if not _is_none_or_truth(value):
             yield _return_nothing
 
 
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
+def _is_none_or_truth(value: ast.expr) -> bool:
+    """Nothing instead of False is as false, and instead of True the same as its `_other_truth`."""
+    return isinstance(value, ast.Constant) and isinstance(value.value, bool | None)
 
 
 def _can_be_left_out(node: ast.AST) -> bool:

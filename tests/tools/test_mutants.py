@@ -8,9 +8,20 @@ from pathlib import Path
 import pytest
 import tools.mutants
 from tools.forked_tests import ForkedTests
-from tools.mutants import EQUIVALENT, Verdict, equivalent, judged, modules, try_all
+from tools.mutants import (
+    EQUIVALENT,
+    NO_PART,
+    SIMULATOR,
+    Verdict,
+    equivalent,
+    judged,
+    judged_wide,
+    modules,
+    try_all,
+    wider,
+)
 from tools.mutation import mutants
-from tools.sandbox import SOURCE, Outcome
+from tools.sandbox import ROOT, SOURCE, Outcome
 
 MODULE = Path("openmsmq/engine/messages/cursor.py")
 TEST = "tests/unit/engine/messages/test_cursor.py::test_a_new_cursor_is_before_the_first_message"
@@ -33,6 +44,41 @@ def test_those_that_are_listed_exist() -> None:
 def test_all_three_parts_have_mutants() -> None:
     parts = {module.parts[1] for module in modules()}
     assert parts == {"engine", "transports", "store"}
+
+
+def test_what_is_left_out_is_a_module_that_no_other_part_needs() -> None:
+    for module in NO_PART:
+        assert (SOURCE / module).is_file()
+        assert module not in modules()
+        name = ".".join(module.with_suffix("").parts)
+        assert not [path for path in modules() if name in (SOURCE / path).read_text()]
+
+
+def test_the_models_that_are_asked_exist() -> None:
+    for module in modules():
+        *models, simulator = wider(module)
+        assert simulator == SIMULATOR
+        assert all((ROOT / model).is_file() for model in models)
+    assert wider(Path("openmsmq/transports/pgm/source.py"))[:-1] == ["tests/property/test_pgm.py"]
+
+
+@pytest.mark.slow
+def test_what_the_tests_of_its_line_do_not_notice_is_given_to_models(
+    forked: ForkedTests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [
+        mutant
+        for mutant in mutants((SOURCE / MODULE).read_text(), MODULE)
+        if mutant.function == "QueueCursor.seek_peek"
+    ]
+    survivors = [Verdict(mutant, Outcome.PASSED, 3) for mutant in found]
+    monkeypatch.setattr(tools.mutants, "wider", lambda _: [TEST])
+    verdicts = [judged_wide(verdict, forked) for verdict in survivors]
+    assert any(verdict.is_killed for verdict in verdicts)
+    assert {verdict.tests for verdict in verdicts} == {4}
+    monkeypatch.setattr(tools.mutants, "WIDER_TIMEOUT", 0.0)
+    late = [judged_wide(verdict, forked) for verdict in survivors]
+    assert not any(verdict.is_killed for verdict in late), "to be late says nothing there"
 
 
 @pytest.fixture(scope="module")

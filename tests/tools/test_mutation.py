@@ -28,6 +28,8 @@ def changes(body: str) -> list[tuple[str, str]]:
         ("x = a + b", [("a + b", "a - b")]),
         ("x = 7", [("7", "8"), ("7", "6")]),
         ("x = True", [("True", "False")]),
+        ("return True", [("True", "False")]),
+        ("return 0", [("0", "1"), ("0", "-1"), ("return 0", "return")]),
         ("a.x = b", [("a.x = b", "pass")]),
         ("a[b] += a", [("a[b] += a", "pass")]),
         ("raise a", [("raise a", "pass")]),

@@ -18,6 +18,7 @@ from tests.unit.engine.world import (
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import (
     GenericError,
     IllegalPropertyValue,
@@ -118,6 +119,17 @@ def test_on_a_full_disk_what_frees_room_is_tried_again(world: World) -> None:
     assert purge.result() == 1
     assert later.done
     assert world.read(other) == ["d"]
+
+
+def test_on_a_full_disk_what_a_transaction_sends_is_refused(world: World) -> None:
+    queue, other = world.queue(), world.queue("other", transactional=True)
+    world.send(queue, "a")
+    transaction = world.transactions.begin()
+    sends = world.enqueuer.send(other, [message(b"x" * (SPILL_SIZE + 1))], transaction)
+    receives = world.receiver.receive(queue, 1, OWNER, wait=False)
+    world.commit(StorageFull("disk"))
+    assert isinstance(sends.error, StorageFull)
+    assert packets(world.done(receives)) == ["a"], "what frees room is tried again"
 
 
 @pytest.mark.parametrize("grows", [True, False])

@@ -214,3 +214,18 @@ def test_who_may_not_see_a_queue_learns_nothing_of_it(manager: Manager) -> None:
     manager.done(manager.local.set_permissions(opened.queue, "O:BAG:BAD:(A;;0x4;;;WD)"))
     with pytest.raises(AccessDenied, match="get-properties"):
         opened.info()
+
+
+def test_an_open_queue_is_used_as_its_permissions_allow_now(manager: Manager) -> None:
+    queue = manager.create()
+    user = Caller("user", Grant("read+send", user="user"))
+    opened = manager.local.open_queue("orders", Mode(Access.ALL), user)
+    manager.done(opened.send([Message(b"a")]))
+    manager.done(manager.local.set_permissions(queue, "O:BAG:BAD:(A;;0x4;;;WD)"))
+    with pytest.raises(AccessDenied, match="not open for receive"):
+        opened.receive(1, wait=False)
+    manager.done(opened.send([Message(b"b")]))
+    manager.done(manager.local.set_permissions(queue, "O:BAG:BAD:(A;;0x3;;;WD)"))
+    with pytest.raises(AccessDenied, match="not open for send"):
+        opened.send([Message(b"c")])
+    assert len(manager.done(opened.receive(9, wait=False))) == 2

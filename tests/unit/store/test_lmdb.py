@@ -484,3 +484,13 @@ def test_ballast_that_was_given_up_is_taken_again_when_there_is_room(tmp_path: P
         store.begin()
         store.commit()
         assert store._ballast.is_held
+
+
+def test_a_disk_is_full_below_the_reserve_and_not_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserve = 1 << 20
+    with closing(LmdbStore.open(tmp_path, reserve=reserve, ballast=1 << 20)) as store:
+        for left, is_full in ((reserve, False), (reserve - 1, True)):
+            monkeypatch.setattr(store, "_disk_space", lambda left=left: left)
+            assert store.make_room() is is_full

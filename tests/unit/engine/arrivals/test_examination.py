@@ -18,6 +18,7 @@ from openmsmq.engine.arrivals.examination import (
     Examiner,
     Keyring,
     SecurityPolicy,
+    check_sender_id,
 )
 from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.errors import Malformed
@@ -27,7 +28,13 @@ from openmsmq.packet.signed import view_fields
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import properties_offset
-from openmsmq.properties.message import HashAlgorithm, MessageClass, PrivacyLevel, SignatureType
+from openmsmq.properties.message import (
+    HashAlgorithm,
+    MessageClass,
+    PrivacyLevel,
+    SenderIdType,
+    SignatureType,
+)
 from openmsmq.security.principals import principal_sid
 from openmsmq.security.session_keys import ExchangeKey
 from openmsmq.security.sid import EVERYONE
@@ -389,3 +396,26 @@ def test_an_exchange_key_is_of_one_level() -> None:
     judge = examiner()
     judge.keyring = Keyring({}, (exchange_key(level=PrivacyLevel.ENHANCED),))
     assert judge.examine(encrypted(made()), VALID).fault is BAD_ENCRYPTION
+
+
+@pytest.mark.parametrize(
+    ("kind", "sender", "field"),
+    [
+        (SenderIdType.NONE, b"", None),
+        (SenderIdType.NONE, b"x", "SenderIdSize"),
+        (SenderIdType.SID, ALICE.encode(), None),
+        (SenderIdType.QUEUE_MANAGER, ME.bytes_le, None),
+        (SenderIdType.QUEUE_MANAGER, ME.bytes_le + b"x", "SecurityID"),
+        (3, b"", "SecurityHeader.Flags"),
+    ],
+)
+def test_a_sender_is_named_in_the_way_that_the_header_says(
+    kind: int, sender: bytes, field: str | None
+) -> None:
+    header = SecurityHeader.make(kind, security_id=sender)
+    if field is None:
+        check_sender_id(header)
+        return
+    with pytest.raises(Malformed) as caught:
+        check_sender_id(header)
+    assert (caught.value.field, caught.value.offset) == (field, 0)

@@ -10,7 +10,8 @@ from tests.unit.engine.world import HERE, commit_all
 
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.runs import is_member
+from openmsmq.engine.storage.layout import Owed
+from openmsmq.engine.storage.runs import MEMBER, is_member
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.origin import origin_of
@@ -49,3 +50,27 @@ def test_a_group_is_stored_as_a_run() -> None:
         }
     found = station.core.history.of(station.core.snapshot, PacketView(plain[2]).identifier)
     assert [item.event for item in found] == [Event.ARRIVED]
+
+
+@pytest.mark.parametrize("place", [None, (1, 1, 0)], ids=["plain", "transactional"])
+def test_nothing_is_owed_for_a_group_but_that_it_was_transactional(
+    place: tuple[int, int, int] | None,
+) -> None:
+    """What the record of a message that came by itself says."""
+    station = Station()
+    queue = station.world.queue("q", transactional=place is not None)
+    places = [None if place is None else (1, n, n - 1) for n in range(1, 7)]
+    packets = [parcel("a", number=n, place=where) for n, where in enumerate(places, 1)]
+    framer = PacketFramer()
+    framer.receive_data(b"".join(packets[:5]))
+    groups = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
+    whole = [group._replace(arrivals=one_by_one) for group in groups]
+    station.arrivals.take(station.origin, whole, lambda outcome: None)
+    commit_all(station.core)
+    station.take(packets[5])
+    records = station.world.records(queue)
+    assert len(records) == 6
+    alone = records[-1]
+    assert Owed(alone.flags) == (Owed.NOTHING if place is None else Owed.TRANSACTIONAL)
+    facts = {(record.flags & ~MEMBER, record.expires) for record in records}
+    assert facts == {(alone.flags, alone.expires)}

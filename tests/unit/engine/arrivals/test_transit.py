@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.engine.station import parcel
-from tests.unit.engine.world import NOW, World
+from tests.unit.engine.world import NOW, PARTNER, World
 
+from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin
 from openmsmq.engine.arrivals.incoming import head_of
-from openmsmq.engine.arrivals.transit import transit_message
+from openmsmq.engine.arrivals.transit import TRACED, forward, transit_message
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.storage.layout import NEVER, Owed
 from openmsmq.packet.walk import one_hop_more
@@ -63,3 +64,19 @@ def test_lifetimes_are_counted_from_the_senders_clock(
 ) -> None:
     """MQBR-146, MQBR-147."""
     assert transit(parcel(**lifetimes)).expires == expires  # type: ignore[arg-type] # by name
+
+
+@pytest.mark.parametrize("reports", [False, True])
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_a_router_reports_a_traced_message_if_it_reports_at_all(
+    reports: bool, is_traced: bool
+) -> None:
+    """MQQB-306: as it goes on, with one hop more."""
+    world = World()
+    world.done(world.core.configure(reports=reports))
+    packet = bytearray(parcel("x"))
+    packet[3] |= TRACED * is_traced
+    work = ArrivalWork(None, Origin("192.0.2.9", "partner", PARTNER.bytes_le))
+    forward(world.core, work, bytes(packet), head_of(bytes(packet)), world.queue())
+    expected = [one_hop_more(bytes(packet))] if reports and is_traced else []
+    assert work.outcome.traced == expected

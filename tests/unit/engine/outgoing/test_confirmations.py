@@ -6,6 +6,8 @@ import pytest
 from tests.unit.engine.station import Station
 from tests.unit.engine.world import commit_all, letter
 
+from openmsmq.engine.outgoing.sequences import OUTGOING
+from openmsmq.errors import StorageFailed
 from openmsmq.properties.message import MessageClass
 
 
@@ -76,3 +78,24 @@ def test_a_sequence_of_the_past_that_was_overtaken_leaves_whole(station: Station
     again.confirmations.all_acknowledged(queue, queue.sequences.all[0])
     commit_all(again.core)
     assert queue.messages == 0
+
+
+def test_a_sequence_whose_end_cannot_be_written_is_there_once_until_it_can() -> None:
+    station = Station()
+    station.world.send_in(station.out, letter("1", transactional=True))
+    station.pump()
+    queue = station.out
+    (sequence,) = queue.sequences.all
+    station.confirmations.acknowledged(queue, sequence, 1)
+    station.world.commit()
+    assert queue.messages == 0
+    for _ in range(2):
+        station.confirmations.finish(queue)
+        station.world.commit(StorageFailed("gone"))
+        assert queue.sequences.all == [sequence]
+        assert len(station.rows(OUTGOING)) == 1
+    station.confirmations.finish(queue)
+    commit_all(station.core)
+    assert queue.sequences.all == []
+    assert not station.rows(OUTGOING)
+    assert sequence.id not in station.core.numbers.sequences.live

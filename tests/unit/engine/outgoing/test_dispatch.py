@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from tests.unit.engine.carriers import FakeTransport
-from tests.unit.engine.station import places
+from tests.unit.engine.station import Station, places
 from tests.unit.engine.world import NOW, PARTNER, World, commit_all, letter, message
 
 from openmsmq.engine.outgoing.dispatch import Dispatcher, Urgency, dispatch_priority
+from openmsmq.engine.outgoing.sequences import OUTGOING
 from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.queues import purge
 from openmsmq.engine.queues.entry import Entry
@@ -556,3 +557,35 @@ def test_a_message_that_is_acknowledged_twice_at_once_leaves_once(
     office.world.done(office.dispatcher.delivered(office.a, [entry, entry]))
     assert office.world.bodies(office.a) == []
     assert office.dispatcher.in_transit(office.a) == 0
+
+
+def test_that_the_first_message_was_answered_is_kept() -> None:
+    station = Station()
+    station.world.send_in(station.out, letter("1", transactional=True))
+    (sequence,) = station.out.sequences.all
+    done: list[bool] = []
+
+    def note() -> None:
+        done.append(sequence.is_established)
+
+    station.dispatcher.establish(station.out, sequence, note)
+    station.world.commit(StorageFailed("gone"))
+    assert done == [False]
+    assert not station.restart().out.sequences.all[0].is_established
+    station.dispatcher.establish(station.out, sequence, note)
+    commit_all(station.core)
+    assert done == [False, True]
+    assert station.restart().out.sequences.all[0].is_established
+
+
+def test_that_the_first_message_of_a_sequence_that_is_over_was_answered_is_not_kept() -> None:
+    station = Station()
+    station.world.send_in(station.out, letter("1", transactional=True))
+    station.pump()
+    (sequence,) = station.out.sequences.all
+    station.confirmations.acknowledged(station.out, sequence, 1)
+    commit_all(station.core)
+    station.confirmations.finish(station.out)
+    station.dispatcher.establish(station.out, sequence, lambda: None)
+    commit_all(station.core)
+    assert not station.rows(OUTGOING)

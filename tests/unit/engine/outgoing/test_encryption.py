@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -35,7 +37,9 @@ from openmsmq.properties.message import (
     MessageClass,
     PrivacyLevel,
 )
-from openmsmq.security.keys import DirectoryPublicKeys
+from openmsmq.security.keys import CALG_RSA_KEYX, DirectoryPublicKeys
+from openmsmq.security.rsa import RsaPublicKey
+from openmsmq.security.session_keys import blob_of
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus
 
@@ -247,3 +251,13 @@ def test_over_http_nothing_is_encrypted_and_nothing_leaves_clear(station: Statio
     station.core.encryptor.encrypts_direct = True
     name = parse_format_name("DIRECT=HTTP://there/msmq/q")
     assert sent(station, Message(b"a secret", encrypt=True), to=name) == []
+
+
+def test_a_key_that_cannot_hold_the_session_key_is_refused() -> None:
+    one = encryptor()
+    one.random = os.urandom
+    small = blob_of(RsaPublicKey((1 << 128) - 1, 65_537), CALG_RSA_KEYX).encode()
+    (key,) = published(exchange_key()).keys
+    one.peers = PeerKeys({THERE: DirectoryPublicKeys((replace(key, key=small),))})
+    with pytest.raises(MQError, match="cannot hold"):
+        one.encrypt(packet_to(), 0)

@@ -19,7 +19,7 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
 )
-from openmsmq.types.lookup import ranges_of
+from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 
 
 @pytest.fixture
@@ -185,3 +185,14 @@ def test_what_was_purged_while_held_is_remembered_for_a_journal_too(world: World
     again = world.restart()
     commit_all(again.core)
     assert again.bodies(journal_of(again.find())) == []
+
+
+def test_what_is_being_purged_is_not_read_though_it_was_the_first_message_of_all(
+    world: World,
+) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    assert [entry.lookup & ARRIVAL_MASK for entry in world.entries(queue)] == [1]
+    purged = world.core.queue_lifecycle.purge(queue)
+    assert world.read(queue) == []
+    assert world.done(purged) == 1

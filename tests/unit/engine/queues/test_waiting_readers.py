@@ -133,3 +133,18 @@ def test_a_reader_whose_transaction_is_over_is_answered_behind_one_that_finds_no
     assert packets(world.done(first)) == ["a"]
     assert not empty.done
     assert isinstance(late.error, TransactionSequence)
+
+
+def test_while_an_outcome_is_applied_no_reader_is_woken(world: World) -> None:
+    """A-55: not even by what asks for it in between."""
+    queue = world.queue()
+    world.send(queue, "a")
+    (held,) = world.take(queue, holder=READER)
+    waiting = world.receiver.peek(queue, 1, OWNER, wait=True)
+    readers = world.core.readers
+    readers.pause()
+    world.core.removal.release(queue, [held.lookup])
+    readers.notify()
+    assert not waiting.done
+    readers.resume()
+    assert packets(waiting.result()) == ["a"]

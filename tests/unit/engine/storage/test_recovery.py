@@ -17,6 +17,7 @@ from openmsmq.engine.outgoing.sequence_numbers import RESTORE_STEP
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER, NAMES
+from openmsmq.engine.storage import recovery
 from openmsmq.engine.storage.layout import queue_key
 from openmsmq.engine.storage.recovery import IDENTITY_KEY, RESTORING_KEY, load
 from openmsmq.engine.storage.settings import SETTINGS_KEY, settings_row
@@ -308,3 +309,20 @@ def test_a_sender_that_was_restored_begins_streams_above_all_before(later: int) 
     assert first.id == old.id
     behind = old.time_stamp + RESTORE_STEP + later + 1
     assert second.time_stamp == (behind if later < 0 else NOW + later)
+
+
+def test_a_start_that_fails_leaves_the_store_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And open for the next one."""
+    store = MemoryStore()
+    load(store, ME, NOW)
+    before = [dict(rows) for rows in store.committed.tables]
+
+    def fail(*given: object) -> None:
+        raise StorageFailed("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, "_drop_orphans", fail)
+        with pytest.raises(StorageFailed):
+            load(store, OTHER, NOW + 5)
+    assert [dict(rows) for rows in store.committed.tables] == before
+    assert load(store, OTHER, NOW + 9).starts == [NOW, NOW + 9]

@@ -65,3 +65,23 @@ def test_messages_are_not_moved_away_from_an_exclusive_reader(tmp_path: Path) ->
                 queue.redirect([lookup], target)
             assert len(queue.redirect([lookup], target, copy=True)) == 1
         assert len(queue.redirect([lookup], target)) == 1
+
+
+def test_who_does_not_operate_needs_the_access_that_reading_and_sending_need(
+    tmp_path: Path,
+) -> None:
+    with openmsmq.open(tmp_path) as manager:
+        orders = manager.create_queue("orders")
+        orders.send("a")
+        manager.create_queue("target")
+        lookup = orders.peek(timeout=0).lookup_id
+        peeking = manager.open_queue("orders", access=Access.PEEK)
+        sending = manager.open_queue("target", access=Access.SEND)
+        with pytest.raises(AccessDenied, match="not open for receive"):
+            peeking.redirect([lookup], sending)
+        with pytest.raises(AccessDenied, match="not open for send"):
+            orders.redirect([lookup], manager.open_queue("target", access=Access.RECEIVE))
+        with pytest.raises(AccessDenied, match="not open for send"):
+            orders.redirect([lookup + 1], peeking)  # though no such message is there
+        assert orders.info().messages == 1
+        assert len(peeking.redirect([lookup], sending, copy=True)) == 1

@@ -518,3 +518,28 @@ def test_a_header_that_contradicts_itself_ends_the_session() -> None:
     link._act()
     net.run()
     assert b.ended(Reason.BAD_PACKET) == 1
+
+
+def test_only_a_peer_that_takes_messages_is_soon_dialled_again() -> None:
+    """MQQB-182: that it answers is not enough."""
+    net, a, b = pair()
+    b.die()
+    queue = a.out(TO_C)
+    a.send(queue, *messages("1", "2"))
+    net.wait(1)
+    way = a.transport.peer_of(queue)
+    assert way is not None
+    failures = way.failures
+    assert failures
+    peer = Peer()
+    net.listeners["10.0.0.3", PORT] = peer.meet
+    net.wait(5)
+    peer.send(establish(a.local.identity, PEER), parameters(window=64))
+    net.run()
+    assert bodies(peer.packets()) == ["1", "2"]
+    peer.send(ack(0))
+    net.run()
+    assert way.failures >= failures, "nothing was taken"
+    peer.send(ack(1, 1, 1))
+    net.run()
+    assert way.failures == 0

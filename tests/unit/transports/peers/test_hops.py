@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, one_hop_more
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.transports.peers import hops as hops_module
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
@@ -486,3 +488,33 @@ def test_higher_priorities_are_passed_on_first() -> None:
     up(found, "c")
     found.net.wait(120)
     assert [PacketView(packet).priority for packet in order] == [7, 3, 1]
+
+
+def test_queues_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hops_module, "CLEARED_EVERY", 4)
+    found = in_line()
+    manager = found["c"].local.identity
+    hops = found["a"].transport._hops
+    for number in range(40):
+        queue = found["a"].out(f"PRIVATE={manager}\\{number + 1:08x}")
+        assert hops.key_of(queue) == found["b"].local.identity
+        queue.deleted = True
+    assert len(hops._chosen) <= 4
+
+
+def test_with_another_topology_queues_leave_hops_that_are_none_any_more() -> None:
+    """RT-29: with what their links have."""
+    found = in_line()
+    b, c = (found[name].local.identity for name in "bc")
+    moving, staying = (found["a"].out(f"PRIVATE={manager}\\1") for manager in (c, b))
+    hops = found["a"].transport._hops
+    assert hops.key_of(moving) == hops.key_of(staying) == b
+    link = object()
+    peer: Any = SimpleNamespace(key=b, queues={moving: link, staying: link})
+    sites = {"west": "ac", "mid": "b"}
+    found.apply(found["a"], topology_of(found.net, sites, {("west", "mid"): 1}))
+    dropped: list[object] = []
+    hops.route_anew([peer], lambda *given: dropped.append(given))
+    assert dropped == [(link, moving)]
+    assert peer.queues == {staying: link}
+    assert (hops.key_of(moving), hops.key_of(staying)) == (c, b)

@@ -96,3 +96,16 @@ def test_a_restart_drops_what_is_incomplete() -> None:
     reader.restart()
     assert reader.counts["incomplete messages"] == 1
     assert not read(reader, data(2, b"t"))
+
+
+def test_a_fragment_from_before_a_restart_is_not_completed() -> None:
+    """PGM-049: what was lost between may have been of another message."""
+    raw = message(b"of two parts")
+    reader = MessageReader()
+    parts = [data(7, raw[:20], ApduFragment(7, 0, len(raw)))]
+    parts.append(data(8, raw[20:], ApduFragment(7, 20, len(raw))))
+    assert read(reader, parts[0]) == []
+    reader.restart()
+    assert read(reader, parts[1]) == []
+    assert reader.counts == {"incomplete messages": 1}
+    assert read(reader, *parts) == [b"of two parts"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from ipaddress import IPv4Address
@@ -115,3 +116,17 @@ def test_a_receiver_that_is_busy_for_a_moment_loses_nothing() -> None:
     for opened in (network._alert, network._near, network._inbound):
         opened.close()
     assert size >= RECEIVE_BUFFER
+
+
+def test_what_the_system_refuses_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> MulticastNetwork:
+        network = MulticastNetwork(LOOPBACK, udp_port=free_port(), ttl=16, is_alert=True)
+        network.start(lambda *packet: None)
+        assert network.send_group(bytes(70_000), GROUP, is_alert=False), "it is no use to wait"
+        network.send_to(b"fits", LOOPBACK)
+        network.close()
+        return network
+
+    with caplog.at_level(logging.INFO):
+        assert asyncio.run(run()).counts == {"failed sends": 1}
+    assert "multicast packet not sent" in caplog.text

@@ -306,3 +306,16 @@ def test_an_empty_message_has_a_packet() -> None:
     wire = Wire()
     wire.source.submit(b"")
     assert [packet.data for packet in data(wire.run(0.2))] == [b""]
+
+
+def test_spms_count_for_the_rate() -> None:
+    """PGM-060: data waits for them."""
+    timing = PgmTiming(rate=200)
+    wire = Wire(timing=timing)
+    wire.source.submit(b"first")
+    wire.run(5.0)
+    first, second, sent, *_ = [(at, packet) for at, packet, _ in wire.sent]
+    spms = [packet for _, packet in (first, second) if isinstance(packet, Spm)]
+    size = sum(len(spm.pack()) for spm in spms)
+    assert isinstance(sent[1], PgmData)
+    assert sent[0] == pytest.approx(size / timing.rate - timing.bucket_s)

@@ -13,7 +13,7 @@ from openmsmq.errors import (
 )
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
-from openmsmq.transports.pgm.packets import OptionType, PgmData, Spm, decode
+from openmsmq.transports.pgm.packets import Ncf, OptionType, PgmData, Spm, decode
 from openmsmq.transports.pgm.source import SourceState
 from openmsmq.transports.pgm.timers import PgmTiming
 from openmsmq.types.access import Access
@@ -185,3 +185,25 @@ def test_the_packet_of_a_message_to_a_group_says_so() -> None:
     [message] = host.peek(queue)
     assert str(message.destination_queue) == TICKER
     assert str(PacketView(message.packet).destination) == TICKER
+
+
+def test_all_that_was_sent_is_counted_when_a_session_is_over() -> None:
+    segment = Segment(loss=0.2)
+    timing = PgmTiming(rate=1_000_000)
+    sender, receiver = (GroupHost(segment, timing=timing) for _ in range(2))
+    receiver.listen("a")
+    segment.wait(0.1)
+    for number in range(20):
+        sender.publish(Message(bytes(3000), label=f"{number}"))
+        segment.wait(0.2)
+    segment.wait(400.0)
+    assert not list(sender.transport.sources)
+    packets = [decode(raw) for raw in segment.packets]
+    data = [one for one in packets if isinstance(one, PgmData)]
+    repairs = sum(one.is_repair for one in data)
+    found = sender.transport.counts
+    assert repairs
+    assert found["repairs"] == repairs
+    assert found["packets"] == len(data) - repairs
+    assert found["spms"] == sum(isinstance(one, Spm) for one in packets)
+    assert found["ncfs"] == sum(isinstance(one, Ncf) for one in packets)
