@@ -18,8 +18,9 @@ from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.packet.ping import PingPacket
-from openmsmq.packet.signed import signed_fields, view_fields
+from openmsmq.packet.signed import layout_fields, signed_fields, view_fields
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import ProtectedLayout
 from openmsmq.wire.reader import decode_whole
 
 streams = st.lists(packets(), max_size=4)
@@ -149,6 +150,10 @@ def test_the_quick_check_and_the_full_decoder_agree(message: UserMessage) -> Non
 def test_what_is_signed_is_the_same_by_offset_and_decoded(message: UserMessage) -> None:
     view = PacketView(message.encode())
     assert view_fields(view, view.security) == signed_fields(message)
+    if message.security is not None and message.multi_queue is None:
+        layout = ProtectedLayout(view.data)
+        assert layout_fields(view.data, layout) == signed_fields(message)
+        assert layout.header == message.security
     assert view.security == message.security
 
 

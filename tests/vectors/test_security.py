@@ -35,7 +35,7 @@ from openmsmq.properties.message import (
 )
 from openmsmq.security.access import ManagerRights, QueueRights
 from openmsmq.security.access_check import check_access
-from openmsmq.security.ciphers import encrypt_body
+from openmsmq.security.ciphers import BodyCipher
 from openmsmq.security.descriptor import SecurityDescriptor
 from openmsmq.security.digests import CALG_MD2, DIGEST_INFO, digest
 from openmsmq.security.keys import (
@@ -367,7 +367,7 @@ def test_bodies_and_keys_are_encrypted_to_the_byte(vector: dict[str, Any]) -> No
     key = bytes.fromhex(vector["session_key_in_blob"])
     clear = bytes.fromhex(vector["clear_body"])
     effective = vector["rc2_effective_bits"] or 128
-    body = encrypt_body(algorithm, key, clear, effective=effective)
+    body = BodyCipher(algorithm, key, effective).encrypt(clear)
     assert body.hex() == vector["cipher_body"]
     fill = bytes.fromhex(vector["pkcs1_block"])[2:].partition(b"\0")[0]
     blob = wrap(PUBLIC[vector["key"]], algorithm, key, fill)

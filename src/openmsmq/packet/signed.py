@@ -12,7 +12,17 @@ from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.headers.user import UserFlags, UserHeader, UserHeaderStart
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import EXTENSION_SIZE, LABEL, USER, names_of, properties_offset, u32
+from openmsmq.packet.walk import (
+    EXTENSION_SIZE,
+    LABEL,
+    NO_CONNECTOR,
+    USER,
+    ProtectedLayout,
+    names_of,
+    properties_offset,
+    u16,
+    u32,
+)
 from openmsmq.properties.message import HashAlgorithm, SignatureType
 from openmsmq.security.digests import digest
 from openmsmq.security.rsa import RsaPublicKey, matching_digest
@@ -21,12 +31,12 @@ NO_SIGNATURE: Final = (b"", bytes(4))
 "Four zero bytes say that there is none here (MSEC-A07)."
 NameBytes = tuple[bytes, bytes, bytes]
 "What stands for the destination, the administration and the response queue."
-_NO_CONNECTOR: Final = bytes(16)
 _SOURCE: Final = USER + UserHeaderStart.offset_of("SourceQueueManager")
 _CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
 _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
 _BODY_TYPE: Final = MessagePropertiesStart.offset_of("BodyType")
 _APPLICATION_TAG: Final = MessagePropertiesStart.offset_of("ApplicationTag")
+_HASH_ALGORITHM: Final = MessagePropertiesStart.offset_of("HashAlgorithm")
 _OWN_ORDER: Final = (SignatureType.MSMQ_2_0, SignatureType.MSMQ_1_0, SignatureType.MSMQ_3_0)
 _LISTED_ORDER: Final = (SignatureType.MSMQ_3_0,)
 _ACKNOWLEDGEMENTS: Final = PropertyFlags.PA | PropertyFlags.PR | PropertyFlags.NA | PropertyFlags.NR
@@ -80,7 +90,7 @@ def signed_fields(
         names=names(user),
         source=user.source_queue_manager.bytes_le,
         delivery=_delivery(user.flags, message.base.flags, properties.flags),
-        connector=_NO_CONNECTOR if connector is None else connector.bytes_le,
+        connector=NO_CONNECTOR if connector is None else connector.bytes_le,
         correlation_id=properties.correlation_id,
         application_tag=properties.application_tag.to_bytes(4, "little"),
         label=properties.label_utf16,
@@ -103,14 +113,39 @@ def view_fields(view: PacketView, security: SecurityHeader | None) -> SignedFiel
     if flags & UserFlags.MQ:
         return signed_fields(view.message())
     (destination, admin, response), end = names_of(data, flags)
-    start = properties_offset(data)
+    return _fields_at(
+        data,
+        properties_offset(data),
+        flags,
+        (destination, admin, response),
+        data[end : end + 16] if flags & UserFlags.CQ else NO_CONNECTOR,
+        b"" if security is None else security.signature,
+    )
+
+
+def layout_fields(data: bytes, layout: ProtectedLayout) -> SignedFields:
+    """The same of a message whose parts were found, and which has one destination."""
+    return _fields_at(
+        data,
+        layout.properties,
+        layout.user_flags,
+        layout.names,
+        layout.connector,
+        data[layout.signature],
+    )
+
+
+def _fields_at(
+    data: bytes, start: int, flags: int, names: NameBytes, connector: bytes, own: bytes
+) -> SignedFields:
+    """The same; the MessagePropertiesHeader begins at `start`."""
     label_end = start + LABEL + 2 * data[start + 1]
     extension_end = label_end + u32(data, start + EXTENSION_SIZE)[0]
     return SignedFields(
-        names=(destination, admin, response),
+        names=names,
         source=data[_SOURCE : _SOURCE + 16],
-        delivery=_delivery(flags, view.base_flags, data[start]),
-        connector=data[end : end + 16] if flags & UserFlags.CQ else _NO_CONNECTOR,
+        delivery=_delivery(flags, u16(data, 2)[0], data[start]),
+        connector=connector,
         correlation_id=data[start + _CORRELATION : start + _CORRELATION + 20],
         application_tag=data[start + _APPLICATION_TAG : start + _APPLICATION_TAG + 4],
         label=data[start + LABEL : label_end],
@@ -118,8 +153,8 @@ def view_fields(view: PacketView, security: SecurityHeader | None) -> SignedFiel
         message_class=data[start + _CLASS : start + _CLASS + 2],
         body_type=data[start + _BODY_TYPE : start + _BODY_TYPE + 4],
         destinations=b"",
-        hash_algorithm=view.hash_algorithm,
-        own=b"" if security is None else security.signature,
+        hash_algorithm=u32(data, start + _HASH_ALGORITHM)[0],
+        own=own,
         listed=b"",
     )
 

@@ -7,7 +7,7 @@ a body against changes: that is what a signature is for.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from openmsmq.errors import EncryptionProviderNotSupported
@@ -33,6 +33,13 @@ _BLOCKS: Final[Mapping[EncryptionAlgorithm, int]] = {
     EncryptionAlgorithm.RC2: 8,
 }
 "Bytes of a block; RC4 has none."
+_AES: Final = frozenset(
+    {EncryptionAlgorithm.AES_128, EncryptionAlgorithm.AES_192, EncryptionAlgorithm.AES_256}
+)
+_AES_BLOCK: Final = 16
+_ZEROS: Final = bytes(_AES_BLOCK)
+_PADDINGS: Final = tuple(bytes((count,)) * count for count in range(_AES_BLOCK + 1))
+"By their length (PKCS#5)."
 
 
 def key_size(level: PrivacyLevel, algorithm: EncryptionAlgorithm) -> int:
@@ -40,51 +47,87 @@ def key_size(level: PrivacyLevel, algorithm: EncryptionAlgorithm) -> int:
     return BASE_KEY_SIZE if level is PrivacyLevel.BASE else KEY_SIZES[algorithm]
 
 
-def encrypt_body(
-    algorithm: EncryptionAlgorithm, key: bytes, body: bytes, *, effective: int = EFFECTIVE_BITS
-) -> bytes:
-    """A body under a session key: padded as PKCS#5 says, CBC, IV of zeros ([MS-MQQB] 3.1.7.1.5).
+class BodyCipher:
+    """Encrypts and decrypts bodies under one session key ([MS-MQQB] 3.1.7.1.5).
 
-    RC4 adds nothing. Keys of 40 bits are filled up with zeros to 128 (AMB-47); `effective` is for
-    RC2.
+    What an algorithm needs of its key is computed once.
     """
-    block = _BLOCKS.get(algorithm)
-    if block is None:
-        return _rc4(key, body)
-    count = block - len(body) % block
-    padded = body + bytes((count,)) * count
-    if algorithm is EncryptionAlgorithm.RC2:
-        return _rc2(key, effective).encrypt(padded)  # type: ignore[no-any-return]
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    machine = Cipher(algorithms.AES(key), modes.CBC(bytes(block))).encryptor()
-    return machine.update(padded) + machine.finalize()
+    __slots__ = ("_aes", "_algorithm", "_block", "_effective", "_key")
+
+    def __init__(
+        self, algorithm: EncryptionAlgorithm, key: bytes, effective: int = EFFECTIVE_BITS
+    ) -> None:
+        """`effective` is for RC2; keys of 40 bits are filled up with zeros to 128 (AMB-47)."""
+        self._algorithm = algorithm
+        self._key = key
+        self._effective = effective
+        self._block = _BLOCKS.get(algorithm, 0)
+        self._aes = _Aes(key) if algorithm in _AES else None
+
+    def encrypt(self, body: bytes) -> bytes:
+        """A body: padded as PKCS#5 says, CBC, IV of zeros. RC4 adds nothing."""
+        block = self._block
+        if not block:
+            return _rc4(self._key, body)
+        count = block - len(body) % block
+        padded = body + _PADDINGS[count]
+        if self._aes is not None:
+            return self._aes.encrypt(padded)
+        return _rc2(self._key, self._effective).encrypt(padded)  # type: ignore[no-any-return]
+
+    def decrypt(self, data: bytes) -> bytes | None:
+        """The reverse; None if length or padding are not those of an encrypted body.
+
+        All bytes of the padding are compared, in a time that does not depend on them.
+        """
+        block = self._block
+        if not block:
+            return _rc4(self._key, data)
+        if not data or len(data) % block:
+            return None
+        if self._aes is not None:
+            padded = self._aes.decrypt(data)
+        else:
+            padded = _rc2(self._key, self._effective).decrypt(data)
+        count = padded[-1]
+        is_possible = 1 <= count <= block
+        count = count if is_possible else 1
+        is_right = hmac.compare_digest(padded[-count:], _PADDINGS[count])
+        return padded[:-count] if is_right and is_possible else None
 
 
-def decrypt_body(
-    algorithm: EncryptionAlgorithm, key: bytes, data: bytes, *, effective: int = EFFECTIVE_BITS
-) -> bytes | None:
-    """The reverse; None if length or padding are not those of an encrypted body.
+class _Aes:
+    """AES in CBC mode, again and again from an IV of zeros: the key is set up once.
 
-    All bytes of the padding are compared, in a time that does not depend on them.
+    A machine of the library goes on from the last block. What it adds of that is taken out of
+    the next first block, or a block of zeros is put before it, which stands for the IV.
     """
-    block = _BLOCKS.get(algorithm)
-    if block is None:
-        return _rc4(key, data)
-    if not data or len(data) % block:
-        return None
-    if algorithm is EncryptionAlgorithm.RC2:
-        padded: bytes = _rc2(key, effective).decrypt(data)
-    else:
+
+    __slots__ = ("_cipher", "_decrypt", "_encrypt", "_last")
+
+    def __init__(self, key: bytes) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-        machine = Cipher(algorithms.AES(key), modes.CBC(bytes(block))).decryptor()
-        padded = machine.update(data) + machine.finalize()
-    count = padded[-1]
-    is_possible = 1 <= count <= block
-    count = count if is_possible else 1
-    is_right = hmac.compare_digest(padded[-count:], bytes((count,)) * count)
-    return padded[:-count] if is_right and is_possible else None
+        self._cipher = Cipher(algorithms.AES(key), modes.CBC(_ZEROS))
+        self._encrypt: Callable[[bytes], bytes] | None = None
+        self._decrypt: Callable[[bytes], bytes] | None = None
+        self._last = 0
+
+    def encrypt(self, data: bytes) -> bytes:
+        """Whole blocks, encrypted."""
+        if self._encrypt is None:
+            self._encrypt = self._cipher.encryptor().update
+        first = int.from_bytes(data[:_AES_BLOCK], "big") ^ self._last
+        found = self._encrypt(first.to_bytes(_AES_BLOCK, "big") + data[_AES_BLOCK:])
+        self._last = int.from_bytes(found[-_AES_BLOCK:], "big")
+        return found
+
+    def decrypt(self, data: bytes) -> bytes:
+        """Whole blocks, decrypted."""
+        if self._decrypt is None:
+            self._decrypt = self._cipher.decryptor().update
+        return self._decrypt(_ZEROS + data)[_AES_BLOCK:]
 
 
 def _rc4(key: bytes, data: bytes) -> bytes:

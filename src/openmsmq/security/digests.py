@@ -26,17 +26,17 @@ DIGEST_INFO: Final = {
 SOUND: Final = frozenset({CALG_SHA256, CALG_SHA512})
 "Digests that are worth something today (MSEC-A35)."
 _PLAIN: Final = {
-    CALG_MD5: "md5",
-    CALG_SHA1: "sha1",
-    CALG_SHA256: "sha256",
-    CALG_SHA512: "sha512",
+    CALG_MD5: hashlib.md5,
+    CALG_SHA1: hashlib.sha1,
+    CALG_SHA256: hashlib.sha256,
+    CALG_SHA512: hashlib.sha512,
 }
 
 
 def digest(algorithm: int, data: bytes) -> bytes:
     """The digest of `data`; MD2 needs the extra `legacy`."""
     if algorithm in _PLAIN:
-        return hashlib.new(_PLAIN[algorithm], data, usedforsecurity=False).digest()
+        return _PLAIN[algorithm](data, usedforsecurity=False).digest()
     if algorithm == CALG_MD4:
         return md4(data)
     return _md2(data)

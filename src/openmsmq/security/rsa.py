@@ -10,14 +10,14 @@ import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from openmsmq.security.digests import DIGEST_INFO
 from openmsmq.security.limits import EXPONENT_BITS_MAX, KEY_BITS_MAX, KEYS_MAX
 
 T = TypeVar("T")
-_PADDED: Final = b"\0\1\xff"
-"What every block begins with that was signed."
+_FILL_MIN: Final = 8
+"Bytes that fill a block at least."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +50,61 @@ class RsaPublicKey:
             return b""
         library = _library_key(self)
         if library is not None:
-            return _recovered(library, signature, self.size)
+            return _padded(library.signed_info(signature), self.size)
         number = int.from_bytes(signature, "big")
         if number >= self.modulus:
             return b""
         return pow(number, self.exponent, self.modulus).to_bytes(self.size, "big")
 
+    def signed_info(self, signature: bytes) -> bytes:
+        """What fills the block that was signed, behind its padding (RFC 8017 9.2).
+
+        Nothing if it cannot be one, or if its padding is not exact.
+        """
+        library = _library_key(self)
+        if library is not None:
+            return library.signed_info(signature) if len(signature) == self.size else b""
+        block = self.recover(signature)
+        start, _, info = block[2:].partition(b"\0")
+        is_exact = len(start) >= _FILL_MIN and not start.strip(b"\xff")
+        return info if is_exact and block.startswith(b"\0\1") else b""
+
+
+class _LibraryKey:
+    """A key as the package cryptography has it."""
+
+    __slots__ = ("_errors", "_open", "_padding")
+
+    def __init__(self, key: RsaPublicKey) -> None:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+
+        found = RSAPublicNumbers(key.exponent, key.modulus).public_key()
+        self._open = found.recover_data_from_signature
+        self._padding = PKCS1v15()
+        self._errors = InvalidSignature, ValueError
+
+    def signed_info(self, signature: bytes) -> bytes:
+        """What stands behind the padding, which was checked; nothing if it is wrong."""
+        try:
+            return self._open(signature, self._padding, None)
+        except self._errors:
+            return b""
+
 
 @lru_cache(maxsize=KEYS_MAX)
-def _library_key(key: RsaPublicKey) -> Any:
-    """The key as the package cryptography has it; None without it, or if it takes no such key."""
+def _library_key(key: RsaPublicKey) -> _LibraryKey | None:
+    """The key in the package cryptography; None without it, or if it takes no such key."""
     try:
-        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
-    except ImportError:
-        return None
-    try:
-        return RSAPublicNumbers(key.exponent, key.modulus).public_key()
-    except ValueError:
+        return _LibraryKey(key) if key.is_usable else None
+    except (ImportError, ValueError):
         return None
 
 
-def _recovered(key: Any, signature: bytes, size: int) -> bytes:
+def _padded(info: bytes, size: int) -> bytes:
     """The whole block; its padding was checked, and all of it is in the length."""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-
-    try:
-        info: bytes = key.recover_data_from_signature(signature, PKCS1v15(), None)
-    except (InvalidSignature, ValueError):
-        return b""
-    return b"\0\1" + b"\xff" * (size - len(info) - 3) + b"\0" + info
+    return b"\0\1" + b"\xff" * (size - len(info) - 3) + b"\0" + info if info else b""
 
 
 def padded(algorithm: int, value: bytes, size: int) -> bytes:
@@ -88,8 +113,7 @@ def padded(algorithm: int, value: bytes, size: int) -> bytes:
     Nothing if the key is too short for the digest.
     """
     info = DIGEST_INFO[algorithm] + value
-    fill = size - len(info) - 3
-    return b"" if fill < 8 else b"\0\1" + b"\xff" * fill + b"\0" + info
+    return b"" if size - len(info) - 3 < _FILL_MIN else _padded(info, size)
 
 
 def matching_digest(
@@ -100,13 +124,10 @@ def matching_digest(
     Its octets are in the order of CryptoAPI, the last first; the other order is accepted, too
     (MSEC-A06). The padding must be exact. Digests that are not needed are not computed.
     """
-    block = key.recover(signature[::-1])
-    if not block.startswith(_PADDED):
-        block = key.recover(signature)
-    if not block.startswith(_PADDED):
-        return None
-    for name, value in candidates:
-        expected = padded(algorithm, value, key.size)
-        if expected and hmac.compare_digest(block, expected):
-            return name
+    info = key.signed_info(signature[::-1]) or key.signed_info(signature)
+    if info:
+        start = DIGEST_INFO[algorithm]
+        for name, value in candidates:
+            if hmac.compare_digest(info, start + value):
+                return name
     return None

@@ -9,7 +9,7 @@ import pytest
 
 from openmsmq.errors import EncryptionProviderNotSupported
 from openmsmq.properties.message import EncryptionAlgorithm, PrivacyLevel
-from openmsmq.security.ciphers import KEY_SIZES, decrypt_body, encrypt_body, key_size
+from openmsmq.security.ciphers import KEY_SIZES, BodyCipher, key_size
 
 pytest.importorskip("cryptography")
 EACH = pytest.mark.parametrize("algorithm", list(KEY_SIZES))
@@ -26,17 +26,29 @@ def key_of(algorithm: EncryptionAlgorithm) -> bytes:
 def test_a_body_comes_back(algorithm: EncryptionAlgorithm, size: int) -> None:
     "MSEC-104, MSEC-105, MSEC-106"
     key, body = key_of(algorithm), b"x" * size
-    data = encrypt_body(algorithm, key, body)
-    assert decrypt_body(algorithm, key, data) == body
+    data = BodyCipher(algorithm, key).encrypt(body)
+    assert BodyCipher(algorithm, key).decrypt(data) == body
     block = {EncryptionAlgorithm.RC4: 1, EncryptionAlgorithm.RC2: 8}.get(algorithm, 16)
     assert len(data) == (size if block == 1 else (size // block + 1) * block)
+
+
+@EACH
+def test_every_body_begins_anew(algorithm: EncryptionAlgorithm) -> None:
+    "MSEC-105: whatever was encrypted and decrypted before with the same key."
+    key = key_of(algorithm)
+    one = BodyCipher(algorithm, key)
+    for body in (b"first", b"x" * 100, b"", b"first", b"y" * 16):
+        data = BodyCipher(algorithm, key).encrypt(body)
+        assert one.encrypt(body) == data
+        assert one.decrypt(data) == body
+        one.decrypt(bytes(32))
 
 
 @pytest.mark.parametrize("algorithm", [a for a in KEY_SIZES if a.name.startswith("AES")])
 def test_openssl_reads_what_was_encrypted(algorithm: EncryptionAlgorithm) -> None:
     "MSEC-105: the independent checker."
     key = key_of(algorithm)
-    data = encrypt_body(algorithm, key, b"a body of some length")
+    data = BodyCipher(algorithm, key).encrypt(b"a body of some length")
     command = ["openssl", "enc", "-d", f"-aes-{len(key) * 8}-cbc", "-K", key.hex(), "-iv", "0" * 32]
     try:
         done = subprocess.run(command, input=data, capture_output=True, check=True)
@@ -50,8 +62,8 @@ def test_a_body_of_a_wrong_length_is_none(algorithm: EncryptionAlgorithm) -> Non
     "MSEC-133"
     if algorithm is EncryptionAlgorithm.RC4:
         return
-    assert decrypt_body(algorithm, key_of(algorithm), b"") is None
-    assert decrypt_body(algorithm, key_of(algorithm), bytes(33)) is None
+    assert BodyCipher(algorithm, key_of(algorithm)).decrypt(b"") is None
+    assert BodyCipher(algorithm, key_of(algorithm)).decrypt(bytes(33)) is None
 
 
 @pytest.mark.parametrize("last", [0, 17, 255])
@@ -62,7 +74,7 @@ def test_padding_that_cannot_be_is_refused(last: int) -> None:
     key = bytes(32)
     machine = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor()
     data = machine.update(bytes(15) + bytes((last,)))
-    assert decrypt_body(EncryptionAlgorithm.AES_256, key, data) is None
+    assert BodyCipher(EncryptionAlgorithm.AES_256, key).decrypt(data) is None
 
 
 def test_every_byte_of_the_padding_counts() -> None:
@@ -75,7 +87,7 @@ def test_every_byte_of_the_padding_counts() -> None:
         block[place] = 9
         machine = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor()
         data = machine.update(bytes(block))
-        assert decrypt_body(EncryptionAlgorithm.AES_256, key, data) is None
+        assert BodyCipher(EncryptionAlgorithm.AES_256, key).decrypt(data) is None
 
 
 def test_sizes_of_keys() -> None:
@@ -89,4 +101,4 @@ def test_rc2_needs_a_package_and_says_which(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "Crypto.Cipher", None)
     rc2 = EncryptionAlgorithm.RC2
     with pytest.raises(EncryptionProviderNotSupported, match=r"openmsmq\[legacy\]"):
-        encrypt_body(rc2, key_of(rc2), b"body")
+        BodyCipher(rc2, key_of(rc2)).encrypt(b"body")

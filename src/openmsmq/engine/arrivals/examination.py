@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 from uuid import UUID
 
 from openmsmq.engine.arrivals.limits import (
@@ -21,12 +21,12 @@ from openmsmq.engine.arrivals.limits import (
 )
 from openmsmq.engine.arrivals.sender_cache import SenderCache
 from openmsmq.errors import InvalidCertificate, Malformed
-from openmsmq.packet.encrypted import is_fitting, without_cipher
+from openmsmq.packet.encrypted import is_fitting, privacy_of, without_cipher
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.user import UserFlags
-from openmsmq.packet.message import UserMessage
-from openmsmq.packet.signed import SignedFields, find_signature, view_fields
+from openmsmq.packet.signed import SignedFields, find_signature, layout_fields, view_fields
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import FLAGS, ProtectedLayout, u32
 from openmsmq.properties.message import (
     ALGORITHMS,
     PROVIDERS,
@@ -37,7 +37,7 @@ from openmsmq.properties.message import (
     SenderIdType,
     SignatureType,
 )
-from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, decrypt_body
+from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, BodyCipher
 from openmsmq.security.digests import SOUND
 from openmsmq.security.principals import principal_sid
 from openmsmq.security.session_keys import ExchangeKey
@@ -51,14 +51,18 @@ BAD_SIGNATURE: Final = MessageClass.NACK_BAD_SIGNATURE
 MODERN_CIPHERS: Final = frozenset(
     (PrivacyLevel.AES, algorithm) for algorithm in ALGORITHMS[PrivacyLevel.AES]
 )
+_SOURCE: Final = slice(16, 32)
+"UserHeader.SourceQueueManager."
 _HASHES: Final = frozenset(HashAlgorithm)
 _SHORT_RC2: Final = bytes(11)
 "The last bytes of an RC2 key of 40 bits from the enhanced provider ([MS-MQQB] 3.1.7.1.5)."
 _KNOWN_PROVIDERS: Final = frozenset(name.replace(",", "").lower() for name in PROVIDERS.values())
 "Names compare without comma and case (MSEC-A30)."
 
-SessionKeyName = tuple[PrivacyLevel, EncryptionAlgorithm, bytes, bytes]
-"Provider, algorithm, source and blob ([MS-MQQB] 3.1.5.8.3)."
+BodyCiphers = tuple[BodyCipher, ...]
+"What a session key may be used with; for RC2 there are two ways."
+SessionKeyName = tuple[int, int, bytes, bytes]
+"PrivacyLevel, EncryptionAlgorithm, source and blob ([MS-MQQB] 3.1.5.8.3)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +115,50 @@ class ExaminedPacket(bytes):
 
     finding: Examination
 
+    @classmethod
+    def of(cls, packet: bytes, finding: Examination) -> Self:
+        """A packet with its finding."""
+        found = cls(packet)
+        found.finding = finding
+        return found
+
+
+class _Signer(NamedTuple):
+    """Who signed a message, if the signature is right."""
+
+    certificate: Certificate | None
+    sender: Sid | None
+    is_known: bool
+
 
 class Examiner:
     """Decrypts and verifies messages that come for queues of this manager."""
 
     def __init__(self) -> None:
+        self._session_keys: dict[SessionKeyName, tuple[float, BodyCiphers]] = {}
+        "What unwrapped keys are for, by their names, the oldest first."
         self.policy = SecurityPolicy()
         self.keyring = Keyring()
         self.directory: SenderCache | None = None
         "What the directory says of senders; None without one."
-        self._session_keys: dict[SessionKeyName, tuple[float, bytes]] = {}
-        "Unwrapped keys by provider, algorithm, source and blob, the oldest first."
+        self._layout: ProtectedLayout | None = None
+        "Of the last message with a SecurityHeader."
+        self._signer: tuple[ProtectedLayout, Keyring, _Signer] | None = None
+        "Who signed it, as the keyring has it."
+
+    @property
+    def policy(self) -> SecurityPolicy:
+        """Which protection counts."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: SecurityPolicy) -> None:
+        self._policy = policy
+        self.forget_session_keys()  # there may be some of ciphers that do not count any longer
 
     def examined(self, packet: bytes, now: float) -> ExaminedPacket:
         """The same packet with its finding; `Malformed` if its sender writes no such header."""
-        found = ExaminedPacket(packet)
-        found.finding = self.examine(packet, now)
-        return found
+        return ExaminedPacket.of(packet, self.examine(packet, now))
 
     def examine(self, packet: bytes, now: float) -> Examination:
         """Security of a message, in the order of [MS-MQQB] 3.1.5.8.3, decryption first (AMB-44).
@@ -136,67 +167,63 @@ class Examiner:
         `Malformed` for a SecurityHeader that contradicts
         itself ([MS-MQMQ] 2.2.20.6).
         """
-        view = PacketView(packet)
-        security = view.security
-        if security is not None:
-            check_sender_id(security)
-        is_encrypted = security is not None and bool(security.flags & SecurityFlags.EB)
+        if not u32(packet, FLAGS)[0] & UserFlags.SH:  # without a certificate no signature is right
+            fault = BAD_SIGNATURE if view_fields(PacketView(packet), None).signature else None
+            return Examination(packet, fault)
+        layout = self._layout_of(packet)
+        start, size, taken = layout.body_range(packet)
+        is_encrypted = bool(layout.flags & SecurityFlags.EB)
         clear = packet
         if is_encrypted:
-            body = self._decrypt(view.message(), now)
-            if body is None:
+            found = self._decrypt(packet, layout, packet[start : start + taken], size, now)
+            if found is None:
                 return Examination(packet, BAD_ENCRYPTION, is_encrypted=True)
-            clear = without_cipher(packet, body)
+            body, clear = found, without_cipher(packet, found, layout)
         else:
-            body = view.body
-        clear = PacketView(clear).unverified()  # only what is found here counts
-        fields = view_fields(view, security)
+            body = packet[start : start + size]
+        if layout.user_flags & UserFlags.MQ:
+            fields = view_fields(PacketView(packet), PacketView(packet).security)
+        else:
+            fields = layout_fields(packet, layout)
         if not fields.signature:
-            return Examination(clear, is_encrypted=is_encrypted)
-        kind, sender, fault = self._verify(fields, security, body, now)
+            return Examination(_marked(clear, layout, 0), is_encrypted=is_encrypted)
+        kind, sender, fault = self._verify(fields, layout, body, now)
         if fault is not None:
             return Examination(packet, fault, is_encrypted=is_encrypted)
-        if security is not None:
-            clear = PacketView(clear).verified(kind)
-        name = signature_name(fields, security)
+        name = signature_name(fields, layout.header) if self.policy.replay_window else b""
+        clear = _marked(clear, layout, SecurityFlags.AU | kind << 8)
         return Examination(clear, None, kind, sender, is_encrypted, name)
+
+    def _layout_of(self, packet: bytes) -> ProtectedLayout:
+        """Where the parts of a message are; most often as in the one before.
+
+        `Malformed` for a sender that is not what the header says it is ([MS-MQMQ] 2.2.20.6).
+        """
+        layout = self._layout
+        if layout is None or not layout.fits(packet):
+            layout = ProtectedLayout(packet)
+            check_sender_id(layout.header)
+            self._layout = layout
+        return layout
 
     # The body
 
-    def _decrypt(self, message: UserMessage, now: float) -> bytes | None:
-        """The clear body; None for anything that is wrong with it (MSEC-A34)."""
-        properties, security = message.properties, message.security
-        assert security is not None
-        level, algorithm = properties.privacy_level, properties.encryption_algorithm
-        if not is_fitting(level, algorithm):
-            return None
-        way = PrivacyLevel(level), EncryptionAlgorithm(algorithm)
-        if way not in self.policy.ciphers:
-            return None
-        source = message.user.source_queue_manager
-        name = (*way, source.bytes, security.encryption_key)
-        for key in self._candidates(name, now):
-            body = self._body(message, *way, key)
-            if body is not None:
-                self._remember(name, key, now)
-                return body
-        return None
-
-    def _body(
-        self,
-        message: UserMessage,
-        level: PrivacyLevel,
-        algorithm: EncryptionAlgorithm,
-        key: bytes,
+    def _decrypt(
+        self, packet: bytes, layout: ProtectedLayout, body: bytes, size: int, now: float
     ) -> bytes | None:
-        """The body under a session key; its padding says how long it is (MSEC-A10)."""
-        properties = message.properties
-        size = properties.message_size
-        is_clear_size = size != properties.allocation_body_size
-        for effective in self._effective(level, algorithm, key):
-            body = decrypt_body(algorithm, key, properties.body_field, effective=effective)
-            if body is not None and not (is_clear_size and len(body) != size):
-                return body
+        """The clear body; None for anything that is wrong with it (MSEC-A34).
+
+        Its padding says how long it is, and MessageSize has to agree, unless it is the size of the
+        encrypted body (MSEC-A10).
+        """
+        name = (*privacy_of(packet, layout), packet[_SOURCE], packet[layout.key])
+        is_clear_size = size != len(body)
+        for ciphers in self._candidates(name, now):
+            for cipher in ciphers:
+                clear = cipher.decrypt(body)
+                if clear is not None and not (is_clear_size and len(clear) != size):
+                    self._remember(name, ciphers, now)
+                    return clear
         return None
 
     def _effective(
@@ -211,29 +238,41 @@ class Examiner:
             return () if key.endswith(_SHORT_RC2) else (EFFECTIVE_BITS,)
         return (EFFECTIVE_BITS, BASE_BITS)
 
-    def _candidates(self, name: SessionKeyName, now: float) -> list[bytes]:
+    def _candidates(self, name: SessionKeyName, now: float) -> list[BodyCiphers]:
         """The session keys that a blob may hold, one for each key of this manager.
 
         A key is remembered for a while ([MS-MQQB] 3.1.5.8.3, 3.1.6.10).
         """
         cache = self._session_keys
-        for old in [old for old, (since, _) in cache.items() if now >= since + SESSION_KEY_AGE_MAX]:
-            del cache[old]
-        if name in cache:
-            return [cache[name][1]]
-        level, algorithm, _, blob = name
+        while cache and now >= cache[oldest := next(iter(cache))][0] + SESSION_KEY_AGE_MAX:
+            del cache[oldest]
+        known = cache.get(name)
+        if known is not None:
+            return [known[1]]
+        raw_level, raw_algorithm, _, blob = name
+        if not is_fitting(raw_level, raw_algorithm):
+            return []
+        level, algorithm = PrivacyLevel(raw_level), EncryptionAlgorithm(raw_algorithm)
+        if (level, algorithm) not in self.policy.ciphers:
+            return []
         own = (key for key in self.keyring.keys if key.level is level)
         found = [one for key in own if (one := key.unwrap(algorithm, blob)) is not None]
-        return [one.key for one in sorted(found, key=lambda one: not one.is_plausible)]
+        keys = [one.key for one in sorted(found, key=lambda one: not one.is_plausible)]
+        return [
+            tuple(
+                BodyCipher(algorithm, key, bits) for bits in self._effective(level, algorithm, key)
+            )
+            for key in keys
+        ]
 
-    def _remember(self, name: SessionKeyName, key: bytes, now: float) -> None:
+    def _remember(self, name: SessionKeyName, ciphers: BodyCiphers, now: float) -> None:
         cache = self._session_keys
         if name in cache:
             return
         if len(cache) >= SESSION_KEYS_MAX:
             for old in list(cache)[:SESSION_KEYS_DROPPED]:
                 del cache[old]
-        cache[name] = now, key
+        cache[name] = now, ciphers
 
     def forget_session_keys(self) -> None:
         """Unwrap all keys anew: the keys of this manager have changed."""
@@ -242,50 +281,59 @@ class Examiner:
     # The signature
 
     def _verify(
-        self, fields: SignedFields, security: SecurityHeader | None, body: bytes, now: float
+        self, fields: SignedFields, layout: ProtectedLayout, body: bytes, now: float
     ) -> tuple[SignatureType, Sid | None, MessageClass | None]:
         """Which signature is right and who made it, or why none is ([MS-MQQB] 3.1.5.8.3)."""
         nothing, policy = SignatureType.NONE, self.policy
         algorithm = fields.hash_algorithm
         if algorithm not in policy.hashes or algorithm not in _HASHES:
             return nothing, None, BAD_SIGNATURE
-        der = b"" if security is None else security.sender_cert
-        certificate = _certificate(der)
+        certificate, sender, is_known = self._signer_of(layout, fields.source)
         if certificate is None or not certificate.is_valid_at(now):
             return nothing, None, BAD_SIGNATURE
         key = certificate.key
         if key is None:
-            return nothing, None, _not_rsa(security)
+            return nothing, None, _not_rsa(layout.header)
         if key.bits < policy.key_bits_min:
             return nothing, None, BAD_SIGNATURE
         kind = find_signature(fields, key, body)
         if kind is None or kind not in policy.signatures:
             return nothing, None, BAD_SIGNATURE
-        sender, is_known = self._sender(security, der, fields.source, now)
+        is_user = layout.flags & SecurityFlags.ST == SenderIdType.SID
+        if not is_known and is_user and sender is not None and self.directory is not None:
+            is_known = certificate.der in self.directory.certificates(sender, now)
         return (kind, sender, None) if is_known else (nothing, None, BAD_SIGNATURE)
 
+    def _signer_of(self, layout: ProtectedLayout, source: bytes) -> _Signer:
+        """The certificate of a message, whose it is, and whether the keyring knows that."""
+        last = self._signer
+        if last is not None and last[0] is layout and last[1] is self.keyring:
+            return last[2]
+        der = layout.header.sender_cert
+        found = _Signer(_certificate(der), *self._sender(layout.header, der, source))
+        self._signer = layout, self.keyring, found
+        return found
+
     def _sender(
-        self, security: SecurityHeader | None, der: bytes, source: bytes, now: float
+        self, security: SecurityHeader, der: bytes, source: bytes
     ) -> tuple[Sid | None, bool]:
         """Whose certificate it is, and whether that is as the message says ([MS-MQQB] 3.1.5.8.3).
 
         Without a sender in the message the signature is right, and says nothing about who sent it.
         A certificate belongs to a user if that user has registered the very same bytes, here or in
-        the directory, and to a queue manager if it is registered for `manager:GUID`. That one must
-        be the source of the message (MSEC-A24), and is everyone to permissions.
+        the directory, which is asked when the signature is right, and to a queue manager if it is
+        registered for `manager:GUID`. That one must be the source of the message (MSEC-A24), and is
+        everyone to permissions.
         """
-        kind = SenderIdType.NONE if security is None else security.flags & SecurityFlags.ST
-        if security is None or kind == SenderIdType.NONE:
+        kind = security.flags & SecurityFlags.ST
+        if kind == SenderIdType.NONE:
             return None, True
         if kind == SenderIdType.QUEUE_MANAGER:
             if security.security_id != source:
                 return None, False
             return EVERYONE, der in self.keyring.senders.get(_manager_sid(source), ())
         sid = _sid(security.security_id)
-        is_known = der in self.keyring.senders.get(sid, ())
-        if not is_known and self.directory is not None:
-            is_known = der in self.directory.certificates(sid, now)
-        return sid, is_known
+        return sid, der in self.keyring.senders.get(sid, ())
 
 
 def check_sender_id(security: SecurityHeader) -> None:
@@ -302,10 +350,9 @@ def check_sender_id(security: SecurityHeader) -> None:
         raise Malformed("SenderIdSize", 0, f"is {len(raw)}, and ST says that there is none")
 
 
-def signature_name(fields: SignedFields, security: SecurityHeader | None) -> bytes:
+def signature_name(fields: SignedFields, security: SecurityHeader) -> bytes:
     """What names a signature among all that come to a queue (MSEC-A38)."""
-    certificate = b"" if security is None else security.sender_cert
-    parts = (certificate, fields.signature, fields.names[0])
+    parts = (security.sender_cert, fields.signature, fields.names[0])
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
@@ -327,9 +374,17 @@ def _certificate(der: bytes) -> Certificate | None:
         return None
 
 
-def _not_rsa(security: SecurityHeader | None) -> MessageClass:
+def _marked(packet: bytes, layout: ProtectedLayout, marks: int) -> bytes:
+    """A message with AU and AS as they were found: no sender is believed (A-62)."""
+    at, is_clear = layout.security, packet[layout.security] & SecurityFlags.EB
+    flags = layout.flags & ~(SecurityFlags.AU | SecurityFlags.AS | SecurityFlags.EB)
+    flags |= is_clear | marks
+    return b"".join((packet[:at], flags.to_bytes(2, "little"), packet[at + 2 :]))
+
+
+def _not_rsa(security: SecurityHeader) -> MessageClass:
     """The class for a key that is not RSA: of an unknown provider, or of none (MSEC-A28)."""
-    if security is None or security.flags & SecurityFlags.DE or not security.provider_info:
+    if security.flags & SecurityFlags.DE or not security.provider_info:
         return BAD_SIGNATURE
     name = security.provider_name.replace(",", "").lower()
     is_known = name in _KNOWN_PROVIDERS

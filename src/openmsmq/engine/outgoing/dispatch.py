@@ -113,7 +113,6 @@ class Dispatcher:
         in_transit.update(entry.lookup for entry in entries)
         flags = any_flags([entry.record for entry in entries])
         if flags & _SPECIAL:
-            entries = [entry._replace(packet=split_stored(entry.packet)[0]) for entry in entries]
             entries = self._encrypted(queue, entries)
             if not entries:
                 return self.take(queue, count, size_max, peer)  # what follows them
@@ -129,13 +128,15 @@ class Dispatcher:
         """Messages as they leave; those that cannot be encrypted fail ([MS-MQQB] 3.1.7.1.5.1).
 
         This comes before they get their numbers, so that none is missing in a sequence. Over HTTP
-        there is no encryption of messages.
+        there is no encryption of messages. What the store keeps behind a packet does not leave.
         """
         core, transfer = self._core, _transfer(queue)
         found: list[Entry] = []
         failed: list[Entry] = []
-        for entry in entries:
-            if not flags_of(entry.record) & _PRIVATE:
+        for stored in entries:
+            lookup, record, packet, is_express = stored
+            entry = Entry(lookup, record, split_stored(packet)[0], is_express)
+            if not flags_of(record) & _PRIVATE:
                 found.append(entry)
                 continue
             try:
@@ -147,7 +148,7 @@ class Dispatcher:
                 transfer.attempts.append(Attempt(status, core.timeline.wall, code, ()))
                 failed.append(entry)
             else:
-                found.append(entry._replace(packet=packet))
+                found.append(Entry(lookup, record, packet, is_express))
         if failed:
             self._remove(queue, failed, MessageClass.NACK_COULD_NOT_ENCRYPT)
         return found

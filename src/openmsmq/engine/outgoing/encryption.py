@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -17,11 +18,12 @@ from openmsmq.errors import (
 )
 from openmsmq.names.direct import DirectName
 from openmsmq.names.parts import fold
-from openmsmq.packet.encrypted import with_cipher
+from openmsmq.packet.encrypted import with_cipher, with_security
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import ProtectedLayout
 from openmsmq.properties.message import PROVIDERS, EncryptionAlgorithm, PrivacyLevel
-from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, encrypt_body, key_size
+from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, BodyCipher, key_size
 from openmsmq.security.keys import DirectoryPublicKeys
 from openmsmq.security.rsa import RsaPublicKey
 from openmsmq.security.session_keys import fill_size, public_key_of, wrap
@@ -43,11 +45,19 @@ class PeerKeys:
     "Names as `fold` has them."
 
 
+class _Way(NamedTuple):
+    """For whom a body is encrypted, and how."""
+
+    manager: UUID
+    level: PrivacyLevel
+    key: RsaPublicKey
+
+
 class _SessionKey(NamedTuple):
     """A key, and the same wrapped for its receiver."""
 
     since: float
-    key: bytes
+    cipher: BodyCipher
     blob: bytes
 
 
@@ -68,6 +78,10 @@ class Encryptor:
         "Seconds that a session key is used again; 0: each message has its own (MSEC-A16)."
         self._session_keys: dict[tuple[PrivacyLevel, EncryptionAlgorithm, UUID], _SessionKey] = {}
         "Those that are used again, the oldest first."
+        self._layout: ProtectedLayout | None = None
+        "Of the last message."
+        self._way: tuple[tuple[object, ...], _Way] | None = None
+        "How that was encrypted, and what it follows from."
 
     def encrypt(self, packet: bytes, now: float) -> bytes:
         """A message with its body encrypted for its destination ([MS-MQQB] 3.1.7.1.5).
@@ -75,14 +89,26 @@ class Encryptor:
         It is signed by then ([MS-MQQB] 3.1.7.1). `MQError` if it cannot be encrypted: then it must
         not be sent ([MS-MQQB] 3.1.7.1.5.1).
         """
-        view = PacketView(packet)
-        manager = self._manager(view)
-        level, key = self._key(manager)
+        packet = with_security(packet)
+        layout = self._layout
+        if layout is None or not layout.fits(packet):
+            self._layout = layout = ProtectedLayout(packet)
+        manager, level, key = self._way_of(packet, layout)
         algorithm = PREFERRED[level]
         session = self._session_key(level, algorithm, manager, key, now)
-        effective = BASE_BITS if level is PrivacyLevel.BASE else EFFECTIVE_BITS
-        body = encrypt_body(algorithm, session.key, view.body, effective=effective)
-        return with_cipher(packet, level, algorithm, session.blob, body)
+        start, size, _ = layout.body_range(packet)
+        body = session.cipher.encrypt(packet[start : start + size])
+        return with_cipher(packet, level, algorithm, session.blob, body, layout)
+
+    def _way_of(self, packet: bytes, layout: ProtectedLayout) -> _Way:
+        """For whom a message is encrypted, and how; most often as the one before."""
+        state = layout, self.peers, self.published, self.levels, self.encrypts_direct
+        if self._way is not None and all(map(is_, self._way[0], state)):
+            return self._way[1]
+        manager = self._manager(PacketView(packet))
+        found = _Way(manager, *self._key(manager))
+        self._way = state, found
+        return found
 
     def _manager(self, view: PacketView) -> UUID:
         """Whose keys are used: those of the destination, never of a next hop (MSEC-A16)."""
@@ -147,7 +173,9 @@ class Encryptor:
             return known
         made = self._random(key_size(level, algorithm))
         fill = bytes(byte or 1 for byte in self._random(fill_size(key, made)))  # none may be zero
-        found = _SessionKey(now, made, wrap(key, algorithm, made, fill))
+        effective = BASE_BITS if level is PrivacyLevel.BASE else EFFECTIVE_BITS
+        cipher = BodyCipher(algorithm, made, effective)
+        found = _SessionKey(now, cipher, wrap(key, algorithm, made, fill))
         cache.pop(name, None)
         if is_cached:
             if len(cache) >= SESSION_KEYS_MAX:
