@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from struct import pack
+from uuid import UUID
 
 import pytest
 from tests.samples import (
@@ -16,17 +17,22 @@ from tests.samples import (
     properties,
     user_message,
 )
+from tests.unit.engine.station import parcel
 
 from openmsmq.errors.peer import Malformed
 from openmsmq.names.reference import QueueReference, ReferenceCode
+from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.connection import SessionAck
 from openmsmq.packet.headers.properties import MessagePropertiesHeader
-from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
+from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
+from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import (
     FLAGS,
     PlainRun,
+    ProtectedLayout,
     after_names,
     after_security,
     after_transaction,
@@ -308,3 +314,83 @@ def test_a_router_counts_a_hop() -> None:
     found = decode_packet(one_hop_more(PLAIN))
     assert isinstance(found, UserMessage)
     assert found.user.flags == MESSAGES["plain"].user.flags + 1
+
+
+# Messages with a SecurityHeader
+
+SIGNED = {"security_id": b"sender", "signature": b"one", "sender_cert": b"a certificate"}
+
+
+def protected(
+    body: str = "body", flags: int = 0x41, place: bool = False, **changed: bytes
+) -> bytes:
+    header = SecurityHeader.make(flags, **{**SIGNED, **changed})
+    return parcel(
+        body, place=(1, 1, 0) if place else None, headers=OptionalHeaders(security=header)
+    )
+
+
+@pytest.mark.parametrize("place", [False, True], ids=["plain", "transactional"])
+def test_the_parts_are_where_a_reader_finds_them(place: bool) -> None:
+    "[MS-MQMQ] 2.2.20.6"
+    packet = protected(place=place, encryption_key=b"a key")
+    layout, view = ProtectedLayout(packet), PacketView.parse(packet)
+    security = view.message().security
+    assert security is not None
+    assert layout.security == view.security_offset
+    assert layout.properties == properties_offset(packet)
+    assert packet[layout.key] == security.encryption_key == b"a key"
+    assert packet[layout.signature] == security.signature == b"one"
+    assert layout.header == security
+    start, size, taken = layout.body_range(packet)
+    assert packet[start : start + size] == view.body
+    assert (start, size) == (view.body_offset, taken)
+
+
+@pytest.mark.parametrize("place", [False, True], ids=["plain", "transactional"])
+def test_what_differs_in_signature_key_and_body_fits(place: bool) -> None:
+    layout = ProtectedLayout(protected(place=place, encryption_key=b"1234"))
+    assert layout.fits(
+        protected("other body", place=place, encryption_key=b"5678", signature=b"two")
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        protected(flags=0xC1),
+        protected(security_id=b"no one"),
+        protected(signature=b"four"),
+        protected(sender_cert=b"a_certificate"),
+        protected(provider_info=b"provider"),
+        protected(encryption_key=b"key"),
+        protected(place=True),
+        parcel("body"),
+        parcel("body", to="DIRECT=OS:here\\other"),
+        protected()[:60],
+    ],
+)
+def test_nothing_else_does(other: bytes) -> None:
+    layout = ProtectedLayout(protected())
+    assert layout.fits(protected())
+    assert not layout.fits(other)
+
+
+def test_another_source_does_not_fit() -> None:
+    header = SecurityHeader.make(0x41, **SIGNED)
+    other = parcel("body", source=UUID(int=5), headers=OptionalHeaders(security=header))
+    assert not ProtectedLayout(protected()).fits(other)
+
+
+def test_a_message_of_a_connector_fits_none() -> None:
+    "Its TransactionHeader is longer ([MS-MQMQ] 2.2.20.5)."
+    plain = protected(place=True)
+    at = after_names(plain, u32(plain, 60)[0])
+    longer = bytearray(plain[: at + 20] + bytes(16) + plain[at + 20 :])
+    longer[at] |= TransactionFlags.CG
+    longer[8:12] = len(longer).to_bytes(4, "little")
+    packet = bytes(longer)
+    PacketView.parse(packet)
+    assert ProtectedLayout(packet).header == ProtectedLayout(plain).header
+    assert not ProtectedLayout(packet).fits(packet)
+    assert not ProtectedLayout(plain).fits(packet)
