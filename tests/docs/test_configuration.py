@@ -29,6 +29,7 @@ EXAMPLES = [
         "name",
         "aliases",
         "console_hosts",
+        "console_masks",
         "peers",
         "ready_file",
         "app_socket",

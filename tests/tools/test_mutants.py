@@ -122,7 +122,7 @@ def test_a_mutant_is_given_to_the_tests_of_its_line(forked: ForkedTests) -> None
     assert (SOURCE / MODULE).read_text() == source
 
 
-@pytest.mark.slow
+@pytest.mark.acceptance
 def test_all_are_tried_in_the_order_in_which_they_were_drawn() -> None:
     drawn = list(mutants((SOURCE / MODULE).read_text(), MODULE))[:4]
     covered = {MODULE: {mutant.line: frozenset({TEST}) for mutant in drawn}}

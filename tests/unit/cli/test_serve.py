@@ -37,7 +37,9 @@ class Started:
         self.config, self.reload = config, reload
         return self
 
-    def make_listeners(self, config: Config, descriptors: int, pages: object = None) -> Config:
+    def make_listeners(
+        self, config: Config, descriptors: int, pages: object = None, *, reload: object = None
+    ) -> Config:
         self.descriptors = descriptors
         return config
 

@@ -20,9 +20,13 @@ from openmsmq.errors import UnsupportedOperation
 )
 def test_each_call_is_refused_with_what_to_use_instead(name: str) -> None:
     call = getattr(UnsupportedCalls(), name)
-    given: dict[str, Any] = dict.fromkeys(inspect.signature(call).parameters)
+    asked = inspect.signature(call).parameters.values()
+    by_place = ["some call" for one in asked if one.kind is one.POSITIONAL_ONLY]
+    by_name: dict[str, Any] = {
+        one.name: None for one in asked if one.kind not in (one.POSITIONAL_ONLY, one.VAR_KEYWORD)
+    }
     with pytest.raises(UnsupportedOperation, match=r"openmsmq\.connect\(\)"):
-        asyncio.run(call(**given))
+        asyncio.run(call(*by_place, **by_name))
 
 
 def test_a_backend_has_everything_that_the_api_asks_for() -> None:
