@@ -37,16 +37,7 @@ def local_values(item: QueueObject) -> dict[str, Any]:
 
 def directory_values(properties: Mapping[str, Any]) -> dict[str, Any]:
     """What the directory gets of the properties of a new queue ([MS-MQDSSM] 3.1.6.1.2.2)."""
-    same = (
-        "label",
-        "type",
-        "journal",
-        "authenticate",
-        "base_priority",
-        "transactional",
-        "multicast",
-    )
-    made = {name: properties[name] for name in same if name in properties}
+    made = {name: properties[name] for name in _SAME if name in properties}
     for name in QUOTAS:
         if properties.get(name, NO_QUOTA) != NO_QUOTA:
             made[name] = properties[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -21,7 +22,7 @@ from openmsmq.console.models import (
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.types.caller import RIGHTS, TokenInfo
-from openmsmq.types.peers import RecordingInfo
+from openmsmq.types.peers import RecordingInfo, SessionInfo
 
 
 async def sessions(call: ApiCall) -> list[SessionRow]:
@@ -34,8 +35,7 @@ async def end_session(call: ApiCall) -> None:
     """End a connection; who was connected may connect again."""
     name = call.part("session")
     control = (await call.manager()).control
-    if name not in {one.id for one in await control.sessions()}:
-        raise RequestRefused(404, f"there is no session {name[:20]!r}")
+    _require(name, "session", await control.sessions())
     await control.end_session(name)
     call.log("end session", name)
 
@@ -139,8 +139,7 @@ async def revoke_token(call: ApiCall) -> None:
     """Accept a token no longer; connections of programs that use it are closed."""
     name = call.part("token")
     control = (await call.manager()).control
-    if name not in {one.id for one in await control.tokens()}:
-        raise RequestRefused(404, f"there is no token {name[:20]!r}")
+    _require(name, "token", await control.tokens())
     await control.revoke_token(name)
     call.log("revoke token", name)
 
@@ -151,9 +150,14 @@ async def check_access(call: ApiCall) -> AccessView:
     if right not in RIGHTS:
         raise RequestRefused(400, f"right: one of {', '.join(RIGHTS)}")
     control = (await call.manager()).control
-    if token not in {one.id for one in await control.tokens()}:
-        raise RequestRefused(404, f"there is no token {token[:20]!r}")
+    _require(token, "token", await control.tokens())
     return AccessView(token, right, queue, await control.check_access(token, right, queue))
+
+
+def _require(name: str, what: str, known: Sequence[SessionInfo | TokenInfo]) -> None:
+    """404 for something that is not there."""
+    if name not in {one.id for one in known}:
+        raise RequestRefused(404, f"there is no {what} {name[:20]!r}")
 
 
 def _token(one: TokenInfo) -> TokenView:

@@ -22,6 +22,7 @@ class Addresses:
         """`configured` are computers by name, and where they are."""
         self._named = {host_key(name): address for name, address in configured.items()}
         self._configured = dict(self._named)
+        self._places = self._all_places()
 
     def route_by(self, topology: Topology) -> None:
         """Take where a topology says that managers are; the configuration counts for more."""
@@ -30,6 +31,10 @@ class Addresses:
             host_key(name): (place[0], place[1] or PORT) for name, place in found.items() if place
         }
         self._configured = {**routed, **self._named}
+        self._places = self._all_places()
+
+    def _all_places(self) -> frozenset[str]:
+        return frozenset(place_of(host) for host, _ in self._configured.values())
 
     def of_host(self, key: str) -> list[tuple[str, int]]:
         """Where a computer may be: at port 1801 ([MS-MQQB] 2.1.1), unless configured.
@@ -42,8 +47,7 @@ class Addresses:
 
     def has(self, address: str) -> bool:
         """Whether the configuration or the topology says that a manager is at an IP address."""
-        place = place_of(address)
-        return any(place_of(host) == place for host, _ in self._configured.values())
+        return place_of(address) in self._places
 
     def of_manager(
         self, known: KnownPeer | None, came_from: Iterable[str]
