@@ -35,6 +35,8 @@ export interface Plan {
   id: string; manager: string; queue: string; act: string; state: string; count: number; done: number; gone: number;
   failed: number; targets: { queue: string; count: number }[]; error: string; command: string;
 }
+export interface Outgoing { name: string; state: string; messages: number; unacknowledged: number; unprocessed: number; oldest_age: number | null;
+  next_hop: string; failures: number; next_retry: number | null; last_error: string; attempts: { time: number; status: string; address: string }[] }
 export type Row = Record<string, unknown>;
 
 export class ApiError extends Error {

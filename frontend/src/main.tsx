@@ -1,15 +1,21 @@
 // The shell: who is logged in, where one can go, and what is shown there.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { AccessScreen } from "./access";
 import { api, type Session } from "./api";
+import { Find } from "./find";
 import { count, plain } from "./format";
 import { DeadLetters } from "./letters";
+import { MapScreen } from "./map";
 import { MessageScreen } from "./message";
 import { Messages } from "./messages";
+import { OutgoingScreen } from "./outgoing";
 import { Overview } from "./overview";
+import { Pipelines } from "./pipelines";
 import { Queues } from "./queues";
 import { chosen, failed, go, listen, live, liveSince, manager, notice, parts, path, session, silence, start } from "./state";
-import { AccessScreen, Find, MapScreen, OutgoingScreen, Pipelines, SettingsScreen, Transactions } from "./system";
+import { SettingsScreen } from "./settings";
+import { Transactions } from "./transactions";
 import { Link } from "./ui";
 
 const PLACES: [string, string, string][] = [["o", "Overview", "/"], ["q", "Queues", "queues"], ["d", "Dead letters", "letters"], ["u", "Outgoing", "outgoing"], ["m", "Map", "map"], ["i", "Find", "/find"], ["t", "Transactions", "transactions"], ["p", "Pipelines", "pipelines"], ["a", "Access", "access"], ["s", "Settings", "settings"]];

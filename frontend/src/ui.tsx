@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { api, type Plan } from "./api";
+import { api, type Plan, type Row } from "./api";
 import { count, plain, shortName } from "./format";
 import { failed, go, say } from "./state";
 
@@ -141,3 +141,10 @@ export function Views(props: { at: string }) {
 export const Empty = (props: { children: ComponentChildren }) => <p class="empty">{props.children}</p>;
 export const Facts = (props: { rows: [string, ComponentChildren][] }) =>
   <dl class="facts">{props.rows.map(([name, value]) => <div><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+
+export function Rows(props: { rows: Row[] }) {
+  const columns = [...new Set(props.rows.flatMap((row) => Object.keys(row)))];
+  const shown = (value: unknown) => value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return <div class="scroll" tabIndex={0} role="region" aria-label="Table"><table><thead><tr>{columns.map((name) => <th>{name.replaceAll("_", " ")}</th>)}</tr></thead>
+    <tbody>{props.rows.map((row) => <tr>{columns.map((name) => <td class={typeof row[name] === "number" ? "num" : "wrap"}>{plain(shown(row[name]))}</td>)}</tr>)}</tbody></table></div>;
+}
