@@ -140,12 +140,12 @@ def take(
     return outcomes
 
 
-def state(station: Station) -> dict[str, object]:
+def state(station: Station, queues: Sequence[str] = QUEUES[:-1]) -> dict[str, object]:
     """All that can be seen of a manager afterwards, in which rows its messages are or not."""
     core = station.core
     found: dict[str, object] = {}
     packets: list[bytes] = []
-    for name in (*QUEUES[:-1], "admin"):
+    for name in (*queues, "admin"):
         queue = station.world.find(name)
         entries = station.world.entries(queue)
         packets += [entry.packet for entry in entries]

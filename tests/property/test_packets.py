@@ -18,9 +18,16 @@ from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.packet.ping import PingPacket
-from openmsmq.packet.signed import layout_fields, signed_fields, view_fields
+from openmsmq.packet.signed import (
+    layout_fields,
+    signed_at,
+    signed_bytes,
+    signed_fields,
+    view_fields,
+)
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import ProtectedLayout
+from openmsmq.properties.message import SignatureType
 from openmsmq.wire.reader import decode_whole
 
 streams = st.lists(packets(), max_size=4)
@@ -152,7 +159,10 @@ def test_what_is_signed_is_the_same_by_offset_and_decoded(message: UserMessage) 
     assert view_fields(view, view.security) == signed_fields(message)
     if message.security is not None and message.multi_queue is None:
         layout = ProtectedLayout(view.data)
-        assert layout_fields(view.data, layout) == signed_fields(message)
+        fields = signed_fields(message)
+        assert layout_fields(view.data, layout) == fields
+        covered = signed_bytes(fields, SignatureType.MSMQ_2_0, message.properties.body)
+        assert signed_at(view.data, layout, message.properties.body) == covered
         assert layout.header == message.security
     assert view.security == message.security
 

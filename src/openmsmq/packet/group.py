@@ -2,9 +2,9 @@
 
 A sender with many messages for one queue writes them one after the other. What such messages have
 in common is looked at once; what may differ is their body, label and other properties, SentTime,
-the identifier, which counts up, and the place in a sequence, which follows the one before. A group
-has nothing that must be looked at message by message: anything else ends it, and is a packet by
-itself. A property test holds the two ways together.
+the identifier, which counts up, the place in a sequence, which follows the one before, and a key
+and a signature in a SecurityHeader that is the same otherwise. Any other header ends a group, and
+its message is a packet by itself. A property test holds the two ways together.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from openmsmq.packet.walk import (
     FLAGS,
     LABEL,
     NAMES,
+    ProtectedLayout,
     after_names,
     ends_with_body,
     is_plain,
@@ -39,7 +40,7 @@ _COMMON: Final = slice(12, 52)
 "TimeToReachQueue, source, addressee and TimeToBeReceived."
 _TH: Final = UserFlags.TH
 _DM: Final = UserFlags.DM
-_UNUSUAL: Final = UserFlags.SH | UserFlags.MQ | UserFlags.AH | UserFlags.HH | UserFlags.CQ | 0x40
+_UNUSUAL: Final = UserFlags.MQ | UserFlags.AH | UserFlags.HH | UserFlags.CQ | 0x40
 "Headers that are looked at each time, and delivery modes that there are not."
 _PRIORITY: Final = BaseFlags.PR
 
@@ -47,10 +48,16 @@ _PRIORITY: Final = BaseFlags.PR
 class PacketGroup:
     """Messages of one source to one destination, with equal flags and lifetimes."""
 
-    __slots__ = ("last_number", "marks", "oldest", "packets", "sizes")
+    __slots__ = ("last_number", "layout", "marks", "oldest", "packets", "sizes")
 
     def __init__(
-        self, packets: bytes, sizes: list[int], oldest: int, marks: int, last_number: int
+        self,
+        packets: bytes,
+        sizes: list[int],
+        oldest: int,
+        marks: int,
+        last_number: int,
+        layout: ProtectedLayout | None = None,
     ) -> None:
         self.packets = packets
         "One after the other."
@@ -61,6 +68,8 @@ class PacketGroup:
         "TransactionHeader.Flags of all of them together; 0 outside transactions."
         self.last_number = last_number
         "TxSequenceNumber of the last; 0 outside transactions."
+        self.layout = layout
+        "Where each has its key and signature; None without a SecurityHeader."
 
     @property
     def first(self) -> bytes:
@@ -94,6 +103,7 @@ class _Pattern:
         "_size",
         "is_transactional",
         "last_number",
+        "layout",
         "marks",
     )
 
@@ -109,6 +119,9 @@ class _Pattern:
         if self.is_transactional:
             self.marks, self._sequence, self.last_number, _ = _place(first, properties)
             properties += TransactionHeaderStart.SIZE
+        self.layout = ProtectedLayout(first) if flags & UserFlags.SH else None
+        if self.layout is not None:
+            properties = self.layout.properties
         self._properties = properties
         self._asked = first[properties]
         "The acknowledgements that are asked for."
@@ -117,8 +130,10 @@ class _Pattern:
 
     def fits(self, data: bytes | bytearray, at: int, size: int) -> bool:
         """Whether the packet at a place is like the first."""
-        starts, properties = data.startswith, self._properties
+        starts, properties, layout = data.startswith, self._properties, self.layout
         if not starts(self._names, at + FLAGS):
+            return False
+        if layout is not None and not layout.fits(data, at):
             return False
         if starts(self._front, at):
             if starts(self._rest, at + properties):
@@ -162,7 +177,7 @@ def group_at(data: bytes | bytearray, start: int) -> PacketGroup | None:
     if len(sizes) < COUNT_MIN or number == U32_MAX:
         return None
     packets = bytes(data[start:at])
-    return PacketGroup(packets, sizes, oldest, pattern.marks, pattern.last_number)
+    return PacketGroup(packets, sizes, oldest, pattern.marks, pattern.last_number, pattern.layout)
 
 
 def _pattern_at(data: bytes | bytearray, start: int) -> _Pattern | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from openmsmq.names.reference import QueueReference, ReferenceCode
@@ -133,6 +133,51 @@ def layout_fields(data: bytes, layout: ProtectedLayout) -> SignedFields:
         layout.connector,
         data[layout.signature],
     )
+
+
+def find_own_signature(
+    data: bytes, layout: ProtectedLayout, key: RsaPublicKey, body: bytes
+) -> SignatureType | None:
+    """Which signature is right of a message whose parts were found, and which has one destination.
+
+    The same as `find_signature`: nearly always it is of version 2.0, which is looked at first.
+    """
+    algorithm = hash_algorithm_at(data, layout)
+
+    def digests() -> Iterator[tuple[SignatureType, bytes]]:
+        yield SignatureType.MSMQ_2_0, digest(algorithm, signed_at(data, layout, body))
+        fields = layout_fields(data, layout)
+        for kind in _OWN_ORDER[1:]:
+            yield kind, digest(algorithm, signed_bytes(fields, kind, body))
+
+    return matching_digest(key, data[layout.signature], algorithm, digests())
+
+
+def signed_at(data: bytes, layout: ProtectedLayout, body: bytes) -> bytes:
+    """What is hashed for a signature of version 2.0 ([MS-MQMQ] 2.5.2); see `signed_bytes`."""
+    at = layout.properties
+    destination, admin, response = layout.names
+    return b"".join(
+        (
+            data[at + _CORRELATION : at + _CORRELATION + 20],
+            data[at + _APPLICATION_TAG : at + _APPLICATION_TAG + 4],
+            body,
+            data[at + LABEL : at + LABEL + 2 * data[at + 1]],
+            response,
+            admin,
+            data[_SOURCE : _SOURCE + 16],
+            _delivery(layout.user_flags, u16(data, 2)[0], data[at]),
+            data[at + _CLASS : at + _CLASS + 2],
+            data[at + _BODY_TYPE : at + _BODY_TYPE + 4],
+            layout.connector,
+            destination,
+        )
+    )
+
+
+def hash_algorithm_at(data: bytes, layout: ProtectedLayout) -> int:
+    """HashAlgorithm of a message whose parts were found."""
+    return int(u32(data, layout.properties + _HASH_ALGORITHM)[0])
 
 
 def _fields_at(

@@ -330,15 +330,15 @@ class ProtectedLayout:
         self._certificate = data[certificate : self.properties]
         self._marks = data[end] if self._transaction else 0
 
-    def fits(self, data: bytes) -> bool:
-        """Whether a message is like this one."""
+    def fits(self, data: bytes | bytearray, at: int = 0) -> bool:
+        """Whether the message at a place is like this one."""
         starts, place = data.startswith, self._transaction
         return (
-            starts(self._certificate, self._certificate_at)
-            and starts(self._common, _COMMON[0])
-            and starts(self._front, FLAGS)
-            and starts(self._start, self.security)
-            and not (place and (data[place] | self._marks) & TransactionFlags.CG)
+            starts(self._certificate, at + self._certificate_at)
+            and starts(self._common, at + _COMMON[0])
+            and starts(self._front, at + FLAGS)
+            and starts(self._start, at + self.security)
+            and not (place and (data[at + place] | self._marks) & TransactionFlags.CG)
         )  # one that names a connector is rare, and looked at by itself
 
     def body_range(self, data: bytes) -> tuple[int, int, int]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from tests.signers import signer
 from tests.unit.engine.station import parcel
 
+from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.group import group_at
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.walk import FLAGS, u32
 from openmsmq.properties.message import Acknowledge
+from openmsmq.security.sid import Sid
 
 PLAIN = [parcel("a" * n, number=n, sent=100 - n) for n in range(1, 7)]
 ORDERED = [parcel("a", number=n, place=(1, n, n - 1)) for n in range(1, 7)]
@@ -53,6 +57,46 @@ def test_what_is_not_next_in_order_ends_it(place: tuple[int, int, int]) -> None:
     group = group_at(b"".join([*ORDERED[:4], parcel("a", number=5, place=place)]), 0)
     assert group is not None
     assert group.last_number == 4
+
+
+def signed(number: int, name: str = "user-2048", sender: Sid | None = None) -> bytes:
+    """A message with a signature that is not verified here."""
+    one = replace(signer(name), sender=sender or signer(name).sender)
+    filled = replace(one.header, signature=bytes([number]) * one.header.signature_size)
+    headers = OptionalHeaders(security=filled, hash_algorithm=one.algorithm)
+    return parcel("a" * number, number=number, headers=headers)
+
+
+def test_signed_messages_of_one_sender_are_a_group() -> None:
+    """Their signatures and bodies differ, and nothing else of their SecurityHeaders."""
+    packets = [signed(number) for number in range(1, 7)]
+    group = group_at(b"".join(packets), 0)
+    assert group is not None
+    assert group.split() == packets
+    assert group.layout is not None
+    assert [packet[group.layout.signature][:1] for packet in packets] == [
+        bytes([number]) for number in range(1, 7)
+    ]
+    plain = group_at(b"".join(PLAIN), 0)
+    assert plain is not None
+    assert plain.layout is None
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        parcel("a", number=5),
+        signed(5, sender=Sid(5, (21, 1, 2, 3, 4))),
+        signed(5, "user-1024"),
+        signed(5)[:-4],
+    ],
+    ids=["unsigned", "another sender", "another certificate", "cut off"],
+)
+def test_another_sender_ends_it(odd: bytes) -> None:
+    packets = [signed(number) for number in range(1, 5)]
+    group = group_at(b"".join([*packets, odd]), 0)
+    assert group is not None
+    assert group.split() == packets
 
 
 def test_few_messages_are_no_group() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from openmsmq.engine.arrivals.duplicates import Owner
+from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.limits import SCOPES_MAX
 from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
@@ -61,6 +62,8 @@ class ArrivalGroup(NamedTuple):
     "That of the first; each of the others follows the one before. Some may want a receipt."
     arrivals: Callable[[], Iterable[Arrival]]
     "The same one by one."
+    examined: ExaminedGroup | None = None
+    "What was found out about them; None if they are not protected."
 
 
 class StreamProgress(NamedTuple):

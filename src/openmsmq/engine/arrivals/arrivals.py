@@ -27,7 +27,7 @@ from openmsmq.engine.arrivals.arrival import (
     run_of,
 )
 from openmsmq.engine.arrivals.destinations import NO_ROUTER, WENT_ROUND, Destinations
-from openmsmq.engine.arrivals.examination import PROTECTED
+from openmsmq.engine.arrivals.examination import PROTECTED, ExaminedGroup
 from openmsmq.engine.arrivals.groups import NOT_JOURNAL, NOT_TRANSACTIONAL, Groups, insert_new
 from openmsmq.engine.arrivals.incoming import (
     Head,
@@ -48,6 +48,7 @@ from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, Total, owed_for
 from openmsmq.limits import NO_QUOTA, U32_MAX
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
@@ -83,6 +84,10 @@ class Arrivals:
     def examined(self, packets: list[bytes]) -> list[bytes]:
         """Packets that came, protected ones with what was found out about them (`Guard`)."""
         return self._guard.examined(packets)
+
+    def examined_group(self, group: PacketGroup) -> ExaminedGroup | Sequence[bytes]:
+        """Protected packets that differ in little: all together, or one by one."""
+        return self._guard.examined_group(group)
 
     # Recoverable and transactional messages
 

@@ -7,7 +7,7 @@ queue takes what was found is decided in the commit (`protection`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple, Self
@@ -24,7 +24,13 @@ from openmsmq.errors import InvalidCertificate, Malformed
 from openmsmq.packet.encrypted import is_fitting, privacy_of, without_cipher
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.user import UserFlags
-from openmsmq.packet.signed import SignedFields, find_signature, layout_fields, view_fields
+from openmsmq.packet.signed import (
+    NO_SIGNATURE,
+    find_own_signature,
+    find_signature,
+    hash_algorithm_at,
+    view_fields,
+)
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, ProtectedLayout, u32
 from openmsmq.properties.message import (
@@ -40,6 +46,7 @@ from openmsmq.properties.message import (
 from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, BodyCipher
 from openmsmq.security.digests import SOUND
 from openmsmq.security.principals import principal_sid
+from openmsmq.security.rsa import RsaPublicKey
 from openmsmq.security.session_keys import ExchangeKey
 from openmsmq.security.sid import EVERYONE, Sid
 from openmsmq.security.x509 import Certificate, decode_certificate
@@ -61,6 +68,8 @@ _KNOWN_PROVIDERS: Final = frozenset(name.replace(",", "").lower() for name in PR
 
 BodyCiphers = tuple[BodyCipher, ...]
 "What a session key may be used with; for RC2 there are two ways."
+SignatureFinder = Callable[[RsaPublicKey], SignatureType | None]
+"Finds out which signature of a message a key has made."
 SessionKeyName = tuple[int, int, bytes, bytes]
 "PrivacyLevel, EncryptionAlgorithm, source and blob ([MS-MQQB] 3.1.5.8.3)."
 
@@ -123,6 +132,18 @@ class ExaminedPacket(bytes):
         return found
 
 
+class ExaminedGroup(NamedTuple):
+    """Messages that differ in little, about all of which the same was found out."""
+
+    packets: bytes
+    "As they are stored, one after the other."
+    sizes: list[int]
+    finding: Examination
+    "That of the first: none has a fault, and a signature may come again."
+    singles: Callable[[], Sequence[bytes]]
+    "The same messages one by one, as they came."
+
+
 class _Signer(NamedTuple):
     """Who signed a message, if the signature is right."""
 
@@ -160,6 +181,26 @@ class Examiner:
         """The same packet with its finding; `Malformed` if its sender writes no such header."""
         return ExaminedPacket.of(packet, self.examine(packet, now))
 
+    def examined_group(
+        self, packets: list[bytes], now: float
+    ) -> ExaminedGroup | list[ExaminedPacket]:
+        """The same for packets that differ in little; each by itself if the findings differ.
+
+        Where a signature counts once, messages are looked at one by one.
+        """
+        layout = self._layout_of(packets[0])
+        findings = [self._examine(packet, layout, now) for packet in packets]
+
+        def singles() -> list[ExaminedPacket]:
+            return list(map(ExaminedPacket.of, packets, findings))
+
+        first = findings[0]
+        about = first[1:]
+        if about[0] is not None or first.signature or any(item[1:] != about for item in findings):
+            return singles()
+        stored = [finding.packet for finding in findings]
+        return ExaminedGroup(b"".join(stored), list(map(len, stored)), first, singles)
+
     def examine(self, packet: bytes, now: float) -> Examination:
         """Security of a message, in the order of [MS-MQQB] 3.1.5.8.3, decryption first (AMB-44).
 
@@ -170,7 +211,10 @@ class Examiner:
         if not u32(packet, FLAGS)[0] & UserFlags.SH:  # without a certificate no signature is right
             fault = BAD_SIGNATURE if view_fields(PacketView(packet), None).signature else None
             return Examination(packet, fault)
-        layout = self._layout_of(packet)
+        return self._examine(packet, self._layout_of(packet), now)
+
+    def _examine(self, packet: bytes, layout: ProtectedLayout, now: float) -> Examination:
+        """The same for a message with a SecurityHeader, whose parts were found."""
         start, size, taken = layout.body_range(packet)
         is_encrypted = bool(layout.flags & SecurityFlags.EB)
         clear = packet
@@ -181,16 +225,13 @@ class Examiner:
             body, clear = found, without_cipher(packet, found, layout)
         else:
             body = packet[start : start + size]
-        if layout.user_flags & UserFlags.MQ:
-            fields = view_fields(PacketView(packet), PacketView(packet).security)
-        else:
-            fields = layout_fields(packet, layout)
-        if not fields.signature:
+        signature, find = _signature_of(packet, layout, body)
+        if not signature:
             return Examination(_marked(clear, layout, 0), is_encrypted=is_encrypted)
-        kind, sender, fault = self._verify(fields, layout, body, now)
+        kind, sender, fault = self._verify(packet, layout, find, now)
         if fault is not None:
             return Examination(packet, fault, is_encrypted=is_encrypted)
-        name = signature_name(fields, layout.header) if self.policy.replay_window else b""
+        name = signature_name(signature, layout) if self.policy.replay_window else b""
         clear = _marked(clear, layout, SecurityFlags.AU | kind << 8)
         return Examination(clear, None, kind, sender, is_encrypted, name)
 
@@ -281,14 +322,14 @@ class Examiner:
     # The signature
 
     def _verify(
-        self, fields: SignedFields, layout: ProtectedLayout, body: bytes, now: float
+        self, packet: bytes, layout: ProtectedLayout, find: SignatureFinder, now: float
     ) -> tuple[SignatureType, Sid | None, MessageClass | None]:
         """Which signature is right and who made it, or why none is ([MS-MQQB] 3.1.5.8.3)."""
-        nothing, policy = SignatureType.NONE, self.policy
-        algorithm = fields.hash_algorithm
+        nothing, policy = SignatureType.NONE, self._policy
+        algorithm = hash_algorithm_at(packet, layout)
         if algorithm not in policy.hashes or algorithm not in _HASHES:
             return nothing, None, BAD_SIGNATURE
-        certificate, sender, is_known = self._signer_of(layout, fields.source)
+        certificate, sender, is_known = self._signer_of(layout, packet[_SOURCE])
         if certificate is None or not certificate.is_valid_at(now):
             return nothing, None, BAD_SIGNATURE
         key = certificate.key
@@ -296,7 +337,7 @@ class Examiner:
             return nothing, None, _not_rsa(layout.header)
         if key.bits < policy.key_bits_min:
             return nothing, None, BAD_SIGNATURE
-        kind = find_signature(fields, key, body)
+        kind = find(key)
         if kind is None or kind not in policy.signatures:
             return nothing, None, BAD_SIGNATURE
         is_user = layout.flags & SecurityFlags.ST == SenderIdType.SID
@@ -350,9 +391,21 @@ def check_sender_id(security: SecurityHeader) -> None:
         raise Malformed("SenderIdSize", 0, f"is {len(raw)}, and ST says that there is none")
 
 
-def signature_name(fields: SignedFields, security: SecurityHeader) -> bytes:
+def _signature_of(
+    packet: bytes, layout: ProtectedLayout, body: bytes
+) -> tuple[bytes, SignatureFinder]:
+    """The signature that counts, or nothing, and what finds out which one it is."""
+    if layout.user_flags & UserFlags.MQ:
+        fields = view_fields(PacketView(packet), layout.header)
+        return fields.signature, lambda key: find_signature(fields, key, body)
+    own = packet[layout.signature]
+    own = b"" if own in NO_SIGNATURE else own
+    return own, lambda key: find_own_signature(packet, layout, key, body)
+
+
+def signature_name(signature: bytes, layout: ProtectedLayout) -> bytes:
     """What names a signature among all that come to a queue (MSEC-A38)."""
-    parts = (security.sender_cert, fields.signature, fields.names[0])
+    parts = (layout.header.sender_cert, signature, layout.names[0])
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 

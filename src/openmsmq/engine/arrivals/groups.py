@@ -7,8 +7,9 @@ from itertools import groupby, repeat
 from struct import Struct
 from typing import Final
 
-from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, ArrivalPosition, ArrivalWork
+from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, ArrivalWork
 from openmsmq.engine.arrivals.destinations import Destinations
+from openmsmq.engine.arrivals.examination import Examination
 from openmsmq.engine.arrivals.incoming import (
     Head,
     IncomingSequence,
@@ -22,7 +23,6 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
-from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.origin import all_with_origin, is_direct
 from openmsmq.packet.view import PacketView
@@ -88,11 +88,14 @@ class Groups:
         """
         group, origin, position = item.group, work.origin, item.position
         head = head_of(group.packets)
-        queue = self._target_of(work, group, head, position)
+        packets, sizes = (group.packets, group.sizes)
+        if item.examined is not None:
+            packets, sizes = item.examined.packets, item.examined.sizes
+        queue = self._target_of(work, item, head, len(packets))
         if queue is None:
             return False
         scopes = origin.scopes(head.source)
-        count, size = len(group.sizes), len(group.packets)
+        count, size = len(sizes), len(packets)
         if position is None:
             first = int.from_bytes(head.number, "little")
             keys = self._new_keys(work, scopes, range(first, first + count), head.destination)
@@ -106,10 +109,9 @@ class Groups:
         elif not self._advance(work, item, head, scopes):
             return False
         priority = 0 if position is not None else head.base_flags & BaseFlags.PR
-        packets = group.packets
         if is_direct(packets):
-            packets = all_with_origin(packets, group.sizes, origin.packed)
-        run = NewRun(packets, group.sizes, priority, 0 if position is None else _TRANSACTIONAL)
+            packets = all_with_origin(packets, sizes, origin.packed)
+        run = NewRun(packets, sizes, priority, 0 if position is None else _TRANSACTIONAL)
         if work.batch is None:
             express = [NewMessage(packet, priority, NEVER, True) for packet in run.split()]
             work.add(queue, express, size)
@@ -118,10 +120,10 @@ class Groups:
         return True
 
     def _target_of(
-        self, work: ArrivalWork, group: PacketGroup, head: Head, position: ArrivalPosition | None
+        self, work: ArrivalWork, item: ArrivalGroup, head: Head, size: int
     ) -> ManagedQueue | None:
         """The queue that takes all of a group and owes nothing for it; None if there is none."""
-        origin, size = work.origin, len(group.packets)
+        origin, group, position = work.origin, item.group, item.position
         is_lasting = head.time_to_be_received == INFINITE
         if not is_lasting or origin.transport or not self._destinations.is_here(head):
             return None
@@ -134,9 +136,9 @@ class Groups:
         queue = self._destinations.find(work.found, first, oldest, origin.peer, origin.target)
         if not isinstance(queue, ManagedQueue):
             return None
-        if queue.properties.is_guarded:  # none is protected: what holds for the first holds for all
-            _, fault = self._guard.check(origin, queue, first, head.flags)
-            if fault is not None:
+        if item.examined is not None or queue.properties.is_guarded:
+            found = Examination(first) if item.examined is None else item.examined.finding
+            if self._guard.fault(origin, queue, found) is not None:
                 return None
         is_fitting = within_quota(queue.properties.quota, work.used(queue), size)
         return queue if is_fitting and self._has_room(work, size) else None

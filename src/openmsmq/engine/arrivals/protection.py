@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from openmsmq.engine.arrivals.arrival import Origin
@@ -11,6 +12,7 @@ from openmsmq.engine.arrivals.examination import (
     BAD_SIGNATURE,
     PROTECTED,
     Examination,
+    ExaminedGroup,
     ExaminedPacket,
 )
 from openmsmq.engine.arrivals.incoming import head_of
@@ -20,6 +22,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.storage.layout import Owed
 from openmsmq.errors import Malformed
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, u32
@@ -62,6 +65,16 @@ class Guard:
             for packet in packets
         ]
 
+    def examined_group(self, group: PacketGroup) -> ExaminedGroup | Sequence[bytes]:
+        """The same for messages with a SecurityHeader that differ in little.
+
+        All together if the same was found out about each, else one by one.
+        """
+        packets = group.split()
+        if not self._destinations.is_here(head_of(group.packets)):
+            return packets
+        return self._core.examiner.examined_group(packets, self._core.timeline.wall)
+
     def check(
         self, origin: Origin, queue: ManagedQueue, packet: bytes, flags: int
     ) -> tuple[bytes, MessageClass | None]:
@@ -70,18 +83,24 @@ class Guard:
         `flags` are those of the UserHeader. A signature counts once in the replay window.
         """
         finding = self._finding(origin, packet, flags)
-        policy = self._core.examiner.policy
-        fault = fault_of(
+        fault, window = self.fault(origin, queue, finding), self._core.examiner.policy.replay_window
+        if fault is None and finding.signature and window:
+            now, identifier = self._core.timeline.now, PacketView(packet).identifier
+            if self._replays.is_replay(finding.signature, identifier, now, window):
+                fault = BAD_SIGNATURE
+        return bytes(finding.packet), fault
+
+    def fault(
+        self, origin: Origin, queue: ManagedQueue, finding: Examination
+    ) -> MessageClass | None:
+        """Why a queue does not take messages of which this was found out; None if it does."""
+        takes_unidentified = self._core.examiner.policy.takes_unidentified
+        return fault_of(
             queue.properties,
             finding,
             origin.principal,
-            takes_unidentified=policy.takes_unidentified or bool(origin.transport & Owed.SRMP),
+            takes_unidentified=takes_unidentified or bool(origin.transport & Owed.SRMP),
         )
-        if fault is None and finding.signature and policy.replay_window:
-            now, identifier = self._core.timeline.now, PacketView(packet).identifier
-            if self._replays.is_replay(finding.signature, identifier, now, policy.replay_window):
-                fault = BAD_SIGNATURE
-        return bytes(finding.packet), fault
 
     def _finding(self, origin: Origin, packet: bytes, flags: int) -> Examination:
         """What is known of the protection of a message; over HTTP its transport has verified it."""

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby, repeat
 from operator import attrgetter, itemgetter
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
 from openmsmq.engine.arrivals.arrival import ArrivalGroup, ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
+from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.arrivals.sender_cache import SenderPending
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
@@ -61,6 +62,8 @@ _UNSAFE: Final = frozenset(
     }
 )
 _log: Final = logging.getLogger(__name__)
+T = TypeVar("T")
+R = TypeVar("R")
 Done = Callable[[BaseException | None], None]
 
 
@@ -291,23 +294,39 @@ class Link:
 
     def _take(self, packets: list[bytes], last: int) -> None:
         """Take messages in a row: all express, or up to this number among the others."""
+        examined = self._examine(self._host.arrivals.examined, packets)
+        if examined is not None:
+            self._take_examined(examined, last)
+
+    def _examine(self, look: Callable[[T], R], packets: T) -> R | None:
+        """What came of looking at protected messages; None if that ends the session."""
         try:
-            packets = self._host.arrivals.examined(packets)
+            return look(packets)
         except Malformed as error:
             self.session.close(SessionEnd.BAD_PACKET, str(error))
-            return
         except SenderPending:  # neither taken nor refused: it comes again (MSEC-A18)
             self.origin.is_refused = True
             self.session.close(SessionEnd.SENDER_PENDING)
-            return
+        return None
+
+    def _take_examined(self, packets: Sequence[bytes], last: int) -> None:
         if last:
             self._take_recoverable(packets, last)
         else:
             self._take_express(packets)
 
     def _take_group(self, group: PacketGroup, last: int) -> None:
-        """Take messages that differ in little; none of them is protected, or an acknowledgement."""
-        found = group_of(group)
+        """Take messages that differ in little; none of them is an acknowledgement."""
+        if group.layout is None:
+            self._take_alike(group, group_of(group), last)
+            return
+        found = self._examine(self._host.arrivals.examined_group, group)
+        if isinstance(found, ExaminedGroup):
+            self._take_alike(group, group_of(group, found), last)
+        elif found is not None:
+            self._take_examined(found, last)
+
+    def _take_alike(self, group: PacketGroup, found: ArrivalGroup, last: int) -> None:
         if last:
             taken = self._stored_later(len(group.packets), last)[1]
             self._host.arrivals.take(self.origin, [found], taken)
@@ -316,7 +335,7 @@ class Link:
         else:
             self._put_express([found])
 
-    def _take_express(self, packets: list[bytes]) -> None:
+    def _take_express(self, packets: Sequence[bytes]) -> None:
         origin = self.origin
         if origin.is_refused:
             self.session.close(SessionEnd.NO_ROOM)
@@ -356,7 +375,7 @@ class Link:
 
         return done, taken
 
-    def _take_recoverable(self, packets: list[bytes], last: int) -> None:
+    def _take_recoverable(self, packets: Sequence[bytes], last: int) -> None:
         """Have messages stored, and acknowledge them when they are."""
         done, taken = self._stored_later(sum(map(len, packets)), last)
         messages, acks = self._host.received_acks.split(packets)

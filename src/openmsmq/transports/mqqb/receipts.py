@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, ArrivalPosition
+from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.arrivals.incoming import SOURCE, transaction_of
 from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext
 from openmsmq.limits import U32_MAX
@@ -32,12 +34,19 @@ def arrival_of(packet: bytes) -> Arrival:
     return packet, ArrivalPosition(identifier, number, previous, wants_final)
 
 
-def group_of(group: PacketGroup) -> ArrivalGroup:
-    """UserMessages that differ in little, with the place of the first in its sequence."""
+def group_of(group: PacketGroup, examined: ExaminedGroup | None = None) -> ArrivalGroup:
+    """UserMessages that differ in little, with the place of the first in its sequence.
+
+    Protected ones come with what was found out about them.
+    """
     position = arrival_of(group.first)[1]
     if position is not None and group.marks & TransactionFlags.FA:
         position = position._replace(wants_receipt=True)
-    return ArrivalGroup(group, position, lambda: map(arrival_of, group.split()))
+
+    def arrivals() -> Iterable[Arrival]:
+        return map(arrival_of, group.split() if examined is None else examined.singles())
+
+    return ArrivalGroup(group, position, arrivals, examined)
 
 
 class BinaryReceipts:

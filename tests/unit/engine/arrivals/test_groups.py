@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import NoReturn
 
 import pytest
+from tests.unit.engine.protected import protected, trusting_station
 from tests.unit.engine.station import Station, parcel
 from tests.unit.engine.world import HERE, commit_all
 
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome
+from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed
 from openmsmq.engine.storage.runs import MEMBER, is_member
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.group import PacketGroup
+from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.origin import origin_of
 from openmsmq.packet.view import PacketView
 from openmsmq.transports.mqqb.receipts import group_of
@@ -50,6 +53,34 @@ def test_a_group_is_stored_as_a_run() -> None:
         }
     found = station.core.history.of(station.core.snapshot, PacketView(plain[2]).identifier)
     assert [item.event for item in found] == [Event.ARRIVED]
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["clear", "encrypted"])
+@pytest.mark.parametrize("name", ["q", "t"], ids=["plain", "transactional"])
+def test_a_group_of_signed_messages_is_a_run(name: str, is_encrypted: bool) -> None:
+    """MSEC-078, MSEC-135: its packets are clear, and AU says that each was verified."""
+    station, _ = trusting_station()
+    places = [(1, n, n - 1) if name == "t" else None for n in range(1, 6)]
+    packets = [protected(name, n, "alice", place, is_encrypted) for n, place in enumerate(places)]
+    numbered = [
+        packet[:56] + number.to_bytes(4, "little") + packet[60:]
+        for number, packet in enumerate(packets, 1)
+    ]
+    framer = PacketFramer()
+    framer.receive_data(b"".join(numbered))
+    [group] = framer.parts()
+    assert isinstance(group, PacketGroup)
+    examined = station.arrivals.examined_group(group)
+    assert isinstance(examined, ExaminedGroup)
+    whole = group_of(group, examined)._replace(arrivals=one_by_one)
+    station.arrivals.take(station.origin, [whole], lambda outcome: None)
+    commit_all(station.core)
+    entries = station.world.entries(station.world.find(name))
+    assert [is_member(entry.record) for entry in entries] == [True] * 5
+    views = [PacketView(entry.packet) for entry in entries]
+    assert [view.body for view in views] == [b"x" * n for n in range(5)]
+    flags = {view.security.flags for view in views if view.security is not None}
+    assert [(bool(one & SecurityFlags.AU), one & SecurityFlags.EB) for one in flags] == [(True, 0)]
 
 
 @pytest.mark.parametrize("place", [None, (1, 1, 0)], ids=["plain", "transactional"])

@@ -12,7 +12,12 @@ from tests.unit.engine.world import NOW
 from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
 from tests.unit.transports.wires import PORT, End, Net, Peer, Station, pair, state
 
-from openmsmq.engine.arrivals.examination import Examination, Keyring
+from openmsmq.engine.arrivals.examination import (
+    Examination,
+    ExaminedGroup,
+    ExaminedPacket,
+    Keyring,
+)
 from openmsmq.engine.arrivals.sender_cache import SenderCache
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import StorageFull
@@ -460,6 +465,33 @@ def test_protected_messages_keep_their_place_and_no_commit_waits_for_them(
     net.run()
     assert b.texts("q") == ["1", "2", "3", "4"]
     assert in_commits == [False, False]
+
+
+@KINDS
+def test_signed_messages_that_come_together_are_examined_and_taken_together(
+    recoverable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MSEC-063: what holds for all of them is asked once; anything else for each."""
+    net, a, b = pair()
+    b.local.examiner.keyring = Keyring({ALICE: (der_of(),)})
+    look, groups = b.local.examiner.examined_group, list[type]()
+
+    def valid(packets: list[bytes], now: float) -> ExaminedGroup | list[ExaminedPacket]:
+        found = look(packets, VALID)
+        groups.append(type(found))
+        return found
+
+    monkeypatch.setattr(b.local.examiner, "examined_group", valid)
+    signed = Message(b"a", recoverable=recoverable, signer=signer())
+    a.send(a.out(TO_B), *[replace(signed, body=text.encode()) for text in "abcdef"])
+    net.run()
+    assert b.texts("q") == list("abcdef")
+    assert groups == [ExaminedGroup]
+    b.local.examiner.keyring = Keyring()
+    a.send(a.out(TO_B), *[replace(signed, body=text.encode()) for text in "ghijkl"])
+    net.run()
+    assert b.texts("q") == list("abcdef"), "alice is not known any longer"
+    assert groups == [ExaminedGroup, list]
 
 
 @KINDS
