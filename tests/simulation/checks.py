@@ -321,6 +321,9 @@ def check_journal(letter: Letter, fate: Fate, given_up: MessageClass | None) -> 
 def check_acks(letter: Letter, fate: Fate, given_up: MessageClass | None) -> None:
     """Its sender hears what it asked for, once."""
     asked = letter.acknowledge
+    if not asked:
+        assert not fate.acks, f"acknowledged {fate.acks}, which no one asked for: {letter} {fate}"
+        return
     wanted: list[MessageClass] = []
     if asked & Acknowledge.POS_ARRIVAL and letter.arrivals:
         wanted.append(MessageClass.ACK_REACH_QUEUE)

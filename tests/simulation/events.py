@@ -32,8 +32,9 @@ class Scheduler:
 
     def after(self, seconds: float, call: Callable[[], None]) -> Event:
         """Have something done later."""
-        event = Event(self.now + max(seconds, 0.0), call)
-        heappush(self._events, (event.at, next(self._order), event))
+        at = self.now + seconds if seconds > 0.0 else self.now
+        event = Event(at, call)
+        heappush(self._events, (at, next(self._order), event))
         return event
 
     @property
@@ -43,9 +44,11 @@ class Scheduler:
 
     def step(self, until: float) -> bool:
         """Do the next thing, if its time comes until then; whether there was one."""
-        while self._events and self._events[0][0] <= until:
-            at, _, event = heappop(self._events)
-            self.now = max(self.now, at)
+        events = self._events
+        while events and events[0][0] <= until:
+            at, _, event = heappop(events)
+            if at > self.now:
+                self.now = at
             if event.call is not None:
                 event.call()
                 return True

@@ -23,6 +23,7 @@ from tests.simulation.programs import ADMIN
 
 FOREIGN: Final = "manager at 10.0.0.66"
 "What histories call the hostile manager."
+EVENTS: Final = {item.value: item for item in Event}
 WORDS: Final = {describe_class(item): item for item in MessageClass}
 LOST: Final = {
     Event.PURGED: MessageClass.NACK_Q_PURGED,
@@ -81,10 +82,14 @@ class Fates:
     """Finds out what became of each message."""
 
     def __init__(self, nodes: dict[str, Node]) -> None:
-        self._nodes = nodes
         self._dead: dict[bytes, list[tuple[str, MessageClass]]] = defaultdict(list)
         self._journal: dict[bytes, int] = defaultdict(int)
         self._acks: dict[bytes, list[MessageClass]] = defaultdict(list)
+        self._kinds = {
+            name: {queue.number: queue.kind for queue in node.core.queues.everything}
+            for name, node in nodes.items()
+        }
+        "Of the queues of each manager, by number."
         self.happened = {name: _histories(node) for name, node in nodes.items()}
         for node in nodes.values():
             self._gather(node)
@@ -124,8 +129,7 @@ class Fates:
         discarded: list[str] = []
         key = letter.identifier
         for name, events in ((letter.source, at_source), (letter.target, at_target)):
-            node = self._nodes[name]
-            kinds = {queue.number: queue.kind for queue in node.core.queues.everything}
+            kinds = self._kinds[name]
             for _, event, queue, _, _, why in self.happened[name].get(key, ()):
                 if event is Event.DISCARDED:
                     discarded.append(name)
@@ -178,7 +182,7 @@ def _events(pages: list[bytes]) -> Iterator[tuple[bytes, Happened]]:
                 if event & history.RANGE:
                     number = int.from_bytes(key[16:], "little") + place
                     key, lookup = key[:16] + number.to_bytes(4, "little"), lookup + place
-                code = Event(event & ~history.RANGE)
+                code = EVENTS[event & ~history.RANGE]
                 yield key, Happened(time, code, queue, lookup, by, why)
 
 

@@ -340,10 +340,12 @@ class Node:
 
     def go_on(self) -> None:
         """As `LoopDriver` does: commit what is wanted, and see to what will be due."""
-        if self.core.wants_commit and not self._is_committing:
+        core = self.local
+        assert core is not None
+        if not self._is_committing and core.wants_commit:
             self._is_committing = True
             self._later(self._begin)
-        left = self.core.next_deadline
+        left = core.next_deadline
         if left is not None:
             at = self._scheduler.now + left
             if self._timer is None or self._timer.call is None or self._timer.at > at:

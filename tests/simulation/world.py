@@ -532,8 +532,9 @@ def repeatable(world: World) -> Iterator[None]:
         links[made] = None  # so that no other gets its number
         for entry in entries:
             view = PacketView(entry.packet)
-            world.ledger.handed.add(view.app_specific)
-            letter = world.ledger.letters.get(view.app_specific)
+            uid = view.app_specific
+            world.ledger.handed.add(uid)
+            letter = world.ledger.letters.get(uid)
             if letter is not None and view.message_class == NORMAL:
                 letter.identifier = view.identifier
                 world.sent.setdefault(letter.uid, []).append((hash(made), next(places)))

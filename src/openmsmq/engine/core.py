@@ -350,7 +350,7 @@ class Core(EngineState):
     def next_deadline(self) -> float | None:
         """In how many seconds from the last tick something is to be done; None for never."""
         parts = (self.delays, self.expiry, self.sparse_runs, self.abandoned_transactions)
-        left = [part.seconds_left for part in parts if part.seconds_left is not None]
+        left = [seconds for part in parts if (seconds := part.seconds_left) is not None]
         return min(left, default=None)
 
     def stop(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import ip_address
-from typing import Self
 
 from openmsmq.errors import IllegalFormatName
 from openmsmq.limits import U16_MAX
@@ -73,25 +73,10 @@ class DirectName(FormatName):
             self._check()
         object.__setattr__(self, "key", self._canonical_key())
 
-    @classmethod
-    def from_wire(cls, text: str) -> Self:
+    @staticmethod
+    def from_wire(text: str) -> DirectName:
         """The name whose text without `DIRECT=` is `text`."""
-        with refused_as(IllegalFormatName, PREFIX + text):
-            spelled, _, rest = text.partition(":")
-            protocol = _PROTOCOLS.get(fold(spelled))
-            if protocol is None:
-                raise Fault(f"the protocol is {show(spelled)}, not one of {', '.join(_PROTOCOLS)}")
-            if protocol in DEFAULT_PORTS:
-                address, port, queue = _split_url(rest)
-            else:
-                address, backslash, queue = rest.partition("\\")
-                if not backslash:
-                    raise Fault("a backslash and a queue must follow the address")
-                address, port = _unbracketed(address) if protocol is Protocol.TCP else address, None
-            parts = split_queue(queue)
-        name = cls(protocol, address, *parts, port)
-        object.__setattr__(name, "wire_text", text)
-        return name
+        return _from_wire(text)
 
     @property
     def queue_parts(self) -> QueueParts:
@@ -149,6 +134,27 @@ class DirectName(FormatName):
             raise Fault("a slash separates the parts of an HTTP address; no part can have one")
         if self.port is not None and not 0 < self.port <= U16_MAX:
             raise Fault(f"the port {self.port} is not between 1 and {U16_MAX}")
+
+
+@lru_cache(maxsize=1024)
+def _from_wire(text: str) -> DirectName:
+    """The same names come again and again; none that passes the checks is long."""
+    with refused_as(IllegalFormatName, PREFIX + text):
+        spelled, _, rest = text.partition(":")
+        protocol = _PROTOCOLS.get(fold(spelled))
+        if protocol is None:
+            raise Fault(f"the protocol is {show(spelled)}, not one of {', '.join(_PROTOCOLS)}")
+        if protocol in DEFAULT_PORTS:
+            address, port, queue = _split_url(rest)
+        else:
+            address, backslash, queue = rest.partition("\\")
+            if not backslash:
+                raise Fault("a backslash and a queue must follow the address")
+            address, port = _unbracketed(address) if protocol is Protocol.TCP else address, None
+        parts = split_queue(queue)
+    name = DirectName(protocol, address, *parts, port)
+    object.__setattr__(name, "wire_text", text)
+    return name
 
 
 def _check_ip(address: str) -> None:

@@ -17,8 +17,10 @@ from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import NAMES, u16, u32
 from openmsmq.properties.message import MessageClass
 from openmsmq.wire.fixed import U32, Bytes20, Fixed, Guid, Named, fixed
+from openmsmq.wire.text import decode_utf16
 
 ACK_LABEL: Final = "QM Ordering Ack"
 ORDER_QUEUE_NUMBER: Final = 0x00000004
@@ -124,11 +126,12 @@ def ack_body(packet: PacketView) -> OrderAckBody | FinalAckBody | None:
 
 def _goes_to_order_queue(packet: PacketView) -> bool:
     """Private queue 4, or a direct name of `order_queue$` ([MS-MQQB] 2.2.4)."""
-    destination = packet.user.destination
-    match destination.code:
+    data = packet.data
+    match packet.flags >> 10 & 7:
         case ReferenceCode.PRIVATE_ON_DESTINATION:
-            return destination.number == ORDER_QUEUE_NUMBER
+            return bool(u32(data, NAMES)[0] == ORDER_QUEUE_NUMBER)
         case ReferenceCode.DIRECT:
-            return destination.text.casefold().endswith(ORDER_QUEUE_PATH)
+            end = NAMES + 2 + u16(data, NAMES)[0]
+            return decode_utf16(data[NAMES + 2 : end]).casefold().endswith(ORDER_QUEUE_PATH)
         case _:
             return False

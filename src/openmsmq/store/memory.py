@@ -5,20 +5,19 @@ It keeps to the contract more strictly than the one on disk: what is void by it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
-
-from sortedcontainers import SortedDict
 
 from openmsmq.engine.storage.tables import Table
 
 _KEY_SIZE_MAX: Final = 510  # of LMDB, less the byte by which a scan steps on
 
-_Rows = SortedDict[bytes, bytes]
-_Changes = list[tuple[Table, bytes, bytes | None]]
-"What became of keys, in order; None for removed."
+_Change = tuple[Table, bytes, bytes | None]
+"What became of a key; None for removed."
+_Changes = list[_Change]
 
 
 class Crash(BaseException):
@@ -30,6 +29,16 @@ class Disk:
     """What a store has committed, to be given to the next one."""
 
     tables: tuple[dict[bytes, bytes], ...]
+
+
+class _Rows(dict[bytes, bytes]):
+    """The rows of a table, and their keys in rising order."""
+
+    __slots__ = ("order",)
+
+    def __init__(self, rows: Mapping[bytes, bytes]) -> None:
+        super().__init__(rows)
+        self.order = sorted(rows)
 
 
 class _Reader:
@@ -54,22 +63,24 @@ class _Reader:
     def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows with first <= key < end, in rising order."""
         age, rows = self._age, self._tables[table]
-        while (at := rows.bisect_left(first)) < len(rows):
-            key, value = rows.peekitem(at)
+        order = rows.order
+        while (at := bisect_left(order, first)) < len(order):
+            key = order[at]
             if key >= end:
                 return
-            yield key, value
+            yield key, rows[key]
             assert age == self._age, "used after its transaction"
             first = key + b"\0"
 
     def scan_back(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows with first <= key < end, in falling order."""
         age, rows = self._age, self._tables[table]
-        while at := rows.bisect_left(end):
-            key, value = rows.peekitem(at - 1)
+        order = rows.order
+        while at := bisect_left(order, end):
+            key = order[at - 1]
             if key < first:
                 return
-            yield key, value
+            yield key, rows[key]
             assert age == self._age, "used after its transaction"
             end = key
 
@@ -106,9 +117,9 @@ class MemoryWriter(_Reader):
         self, table: Table, rows: Iterable[tuple[bytes, bytes]], *, append: bool = False
     ) -> None:
         """Write rows; with `append`, all their keys rise and lie above those in the table."""
-        known = self._tables[table]
+        known = self._tables[table].order
         for key, value in rows:
-            assert not append or not known or key > known.peekitem()[0], (
+            assert not append or not known or key > known[-1], (
                 f"a row appended to {table.name} does not lie above the others"
             )
             self.put(table, key, value)
@@ -131,8 +142,9 @@ class MemoryWriter(_Reader):
     def _change(self, table: Table, key: bytes, value: bytes | None) -> None:
         assert not self._age, "used after its transaction"
         self._store.count_write()
-        self.changes.append((table, key, value))
-        _apply(self.changes[-1:], self._tables)
+        change = table, key, value
+        self.changes.append(change)
+        _apply((change,), self._tables)
 
 
 class MemoryStore:
@@ -140,7 +152,8 @@ class MemoryStore:
 
     def __init__(self, state: Disk | None = None) -> None:
         tables = state.tables if state else tuple({} for _ in Table)
-        self._disk, seen, self._written = (list(map(_Rows, tables)) for _ in range(3))
+        self._disk: list[dict[bytes, bytes]] = list(map(dict, tables))
+        seen, self._written = (list(map(_Rows, tables)) for _ in range(2))
         self._snapshot = MemorySnapshot(seen)
         self._unseen: _Changes = []
         self._writer: MemoryWriter | None = None
@@ -191,10 +204,18 @@ class MemoryStore:
             self.count_write()
         except Crash:
             if self._fails_after:
-                _apply(changes, self._disk)
+                self._keep(changes)
             raise
-        _apply(changes, self._disk)
+        self._keep(changes)
         self._unseen += changes
+
+    def _keep(self, changes: _Changes) -> None:
+        disk = self._disk
+        for table, key, value in changes:
+            if value is None:
+                disk[table].pop(key, None)
+            else:
+                disk[table][key] = value
 
     def abort(self) -> None:
         """Forget the transaction."""
@@ -229,9 +250,12 @@ class MemoryStore:
             self.abort()
 
 
-def _apply(changes: _Changes, tables: list[_Rows]) -> None:
+def _apply(changes: Iterable[_Change], tables: list[_Rows]) -> None:
     for table, key, value in changes:
-        if value is None:
-            tables[table].pop(key, None)
-        else:
-            tables[table][key] = value
+        rows = tables[table]
+        if value is not None:
+            if key not in rows:
+                insort(rows.order, key)
+            rows[key] = value
+        elif rows.pop(key, None) is not None:
+            del rows.order[bisect_left(rows.order, key)]

@@ -35,9 +35,10 @@ class Statistics:
         """Write the counters as they are with a commit, if any has changed."""
         self._writing = self._pending.copy()
         if self._writing or more:
-            total = self._committed.copy()
-            total.update(self._writing)
-            total.update(more)
+            total = dict(self._committed)
+            for counts in (self._writing, more):
+                for what, times in counts.items():
+                    total[what] = total.get(what, 0) + times
             writer.put(Table.META, STATISTICS_KEY, json.dumps(total).encode())
 
     def add(self, more: Counter[str]) -> None:

@@ -40,7 +40,8 @@ class SparseRuns:
     @property
     def seconds_left(self) -> float | None:
         """Until then; None if there is none, or if it is being done."""
-        return None if self.next == inf else max(0.0, self.next - self._state.timeline.now)
+        due = self.next
+        return None if due == inf else max(0.0, due - self._state.timeline.now)
 
     def watch(self, runs: list[MessageRun]) -> None:
         """These runs have few messages left."""

@@ -6,7 +6,7 @@ import json
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -139,7 +139,8 @@ class QueueProperties:
 
     def to_row(self) -> bytes:
         """The bytes to store; readable, since there are few of them."""
-        return json.dumps(asdict(self), default=str, ensure_ascii=False).encode()
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return json.dumps(values, default=str, ensure_ascii=False).encode()
 
     @classmethod
     def from_row(cls, raw: bytes) -> QueueProperties:

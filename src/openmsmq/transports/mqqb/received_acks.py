@@ -88,10 +88,11 @@ class ReceivedAcks:
 
     def split(self, packets: Sequence[bytes]) -> tuple[Sequence[bytes], list[Ack]]:
         """Messages, and OrderAcks and FinalAcks among them ([MS-MQQB] 3.1.5.1.1)."""
-        acks = [ack for packet in packets if (ack := self.read(packet)) is not None]
+        read = [self.read(packet) for packet in packets]
+        acks = [ack for ack in read if ack is not None]
         if not acks:
             return packets, []
-        return [packet for packet in packets if self.read(packet) is None], acks
+        return [packet for packet, ack in zip(packets, read, strict=True) if ack is None], acks
 
     def _may_confirm(self, origin: Origin, queue: ManagedQueue, sequence: OutgoingSequence) -> bool:
         """Whether a session may acknowledge messages of a sequence.

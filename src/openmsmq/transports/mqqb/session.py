@@ -146,14 +146,11 @@ class Session:
         """When `tick` is to be called; None for never."""
         if self.state is SessionState.CLOSED:
             return None
-        deadlines = (
-            self._establish_by,
-            self._clean_up_at,
-            self._give_up_at,
-            self._ack_at,
-            self.outbound.widens_at,
-        )
-        return min((at for at in deadlines if at is not None), default=None)
+        first = self._establish_by
+        for at in (self._clean_up_at, self._give_up_at, self._ack_at, self.outbound.widens_at):
+            if at is not None and (first is None or at < first):
+                first = at
+        return first
 
     def data_to_send(self) -> bytes:
         """What is to be written to the connection, when the events were dealt with."""

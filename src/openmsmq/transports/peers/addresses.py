@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
@@ -76,6 +77,7 @@ def next_hops(hosts: Iterable[str]) -> tuple[str, ...]:
     return tuple(text for host in hosts if (text := _hop(host)))
 
 
+@lru_cache(maxsize=1024)
 def _hop(host: str) -> str:
     """An address as NextHops has it; empty for a name, which DNS has yet to tell about."""
     try:
