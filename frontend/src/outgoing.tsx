@@ -1,5 +1,6 @@
 // Messages on their way to other managers, and the sessions with them.
 import { api, managerPath, type Outgoing, type Row } from "./api";
+import { Dependents } from "./dependents";
 import { age, count, plain } from "./format";
 import { Sessions } from "./service";
 import { failed, manager, may, say } from "./state";
@@ -20,6 +21,7 @@ export function OutgoingScreen() {
         <td class="wrap">{one.failures ? `${one.failures} failed: ${plain(one.last_error)}` : plain(one.last_error)}</td><td>{clock(one.next_retry)}</td>
         <td class="acts">{may("operate") && <>{one.state === "on hold" ? <button onClick={() => act(one.name, "resume")}>Resume</button> : <button onClick={() => act(one.name, "pause")}>Pause</button>}<button onClick={() => act(one.name, "retry")}>Retry now</button></>}</td></tr>)}</tbody></table></div>}
     <Sessions name={name} />
+    <Dependents name={name} />
     {!!peers?.length && <><h2>Other managers</h2><Rows rows={peers} /></>}
     {!!groups?.length && <><h2>Multicast</h2>{groups.some((one) => one.lost) && <p class="bad">✕ Packets were lost for good: messages are missing.</p>}<Rows rows={groups} /></>}</>;
 }

@@ -138,6 +138,7 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "multicast": (("admin",), get(f"{HERE}/multicast")),
     "audit": (("admin",), get(f"{HERE}/audit")),
     "sessions": (("watch",), get(f"{HERE}/sessions")),
+    "dependents": (("watch",), get(f"{HERE}/dependents")),
     "recordings": (("watch",), get(f"{HERE}/recordings")),
     "tokens": (("admin",), get(f"{HERE}/tokens")),
     "create token": (("admin",), post(f"{HERE}/tokens", {"role": "watch"})),

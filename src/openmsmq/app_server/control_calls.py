@@ -15,7 +15,7 @@ from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U64_MAX
 from openmsmq.transports.peers.control import SessionControl
 from openmsmq.types.caller import RIGHTS, Caller, Right, rights_of, role_of
-from openmsmq.types.peers import SessionInfo
+from openmsmq.types.peers import DependentInfo, SessionInfo
 
 _ENDED: Final = "an administrator has ended the session"
 
@@ -31,7 +31,13 @@ class ControlCalls:
         control = session.server.control
         found = [] if control is None else control.sessions()
         found += [_program(one, session.now) for one in _programs(session)]
+        found += [one.session() for one in _dependents(session)]
         session.reply(number, sessions=list(map(asdict, found)))
+
+    def _call_dependents(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require("watch")
+        session.reply(number, dependents=list(map(asdict, _dependents(session))))
 
     def _call_end_session(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("session")
@@ -40,13 +46,16 @@ class ControlCalls:
         kind, digits = name[:1], name[1:12]
         serial = int(digits) if digits.isascii() and digits.isdecimal() else 0
         control = session.server.control
+        dependents = session.server.dependents
         programs = [one for one in _programs(session) if one.serial == serial]
         if kind == "p" and programs:
             if programs[0] is session:
                 raise InvalidParameter(f"{name} is the session that asks")
             _note(session, "end session", name, programs[0].wire.peer)
             programs[0].close(_ENDED)
-        elif kind == "m" and control is not None and control.end_session(serial):
+        elif (kind == "m" and control is not None and control.end_session(serial)) or (
+            kind == "d" and dependents is not None and dependents.end(serial)
+        ):
             _note(session, "end session", name)
         else:
             raise InvalidParameter(f"there is no session {name[:20]!r}")
@@ -144,6 +153,12 @@ class ControlCalls:
 def _programs(session: AppSession) -> list[AppSession]:
     """The sessions of programs that are not over."""
     return [one for one in session.server.sessions if not one.is_over]
+
+
+def _dependents(session: AppSession) -> list[DependentInfo]:
+    """The clients whose supporting server this manager is."""
+    dependents = session.server.dependents
+    return [] if dependents is None else dependents.all()
 
 
 def _program(one: AppSession, now: float) -> SessionInfo:

@@ -17,7 +17,7 @@ from openmsmq.app_protocol.calls import Call
 from openmsmq.app_server.calls import Calls
 from openmsmq.app_server.context import Driver
 from openmsmq.app_server.proxy import EnterpriseDirectory, ReadProxy
-from openmsmq.app_server.session import AppSession
+from openmsmq.app_server.session import AppSession, DependentClients
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.logs import log_event
@@ -76,6 +76,8 @@ class AppServer:
         self._serial = 0
         self.control: SessionControl | None = None
         "The sessions of other managers; None before there is a listener for them."
+        self.dependents: DependentClients | None = None
+        "The dependent clients of the manager; None if it is no supporting server."
 
     @property
     def clients(self) -> int:

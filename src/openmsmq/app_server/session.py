@@ -34,10 +34,23 @@ from openmsmq.errors import (
 from openmsmq.transports.peers.control import SessionControl
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import MessageIds, SentId
+from openmsmq.types.peers import DependentInfo
 from openmsmq.types.settings import ConfigurationEntry
 
 READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
+
+
+class DependentClients(Protocol):
+    """The clients whose supporting server the manager is (`DependentRoster`)."""
+
+    def all(self) -> list[DependentInfo]:
+        """What each has open."""
+        ...
+
+    def end(self, number: int) -> bool:
+        """Cut the connections of one; whether there was one."""
+        ...
 
 
 class SessionServer(Server, Protocol):
@@ -58,6 +71,7 @@ class SessionServer(Server, Protocol):
 
     tokens: Tokens
     control: SessionControl | None
+    dependents: DependentClients | None
     configured: Callable[[], list[ConfigurationEntry]]
 
 

@@ -32,6 +32,8 @@ from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.pack import COUNT_MIN, Packer
 from openmsmq.types.peers import (
+    DependentInfo,
+    DependentQueueInfo,
     MulticastInfo,
     PeerInfo,
     RecordingFile,
@@ -384,6 +386,24 @@ def session_info(item: Members) -> SessionInfo:
         received=item.integer("received", maximum=U64_MAX),
         sent=item.integer("sent", maximum=U64_MAX),
     )
+
+
+def dependent_info(item: Members) -> DependentInfo:
+    """What is known of a dependent client."""
+    numbers = ("age", "connections", "received", "sent", "transactions", "waiting", "open_queues")
+    return DependentInfo(
+        id=item.text("id"),
+        peer=item.text("peer"),
+        who=item.text("who"),
+        **{name: item.integer(name, maximum=U64_MAX) for name in numbers},
+        queues=tuple(map(_dependent_queue, item.objects("queues"))),
+    )
+
+
+def _dependent_queue(item: Members) -> DependentQueueInfo:
+    longest = item.integer("longest", maximum=U64_MAX) if item.has("longest") else None
+    waiting = item.integer("waiting", maximum=U64_MAX)
+    return DependentQueueInfo(item.text("name"), item.text("access"), waiting, longest)
 
 
 def recording_info(item: Members) -> RecordingInfo:

@@ -350,10 +350,10 @@ class SettingsView(Struct):
 
 
 class SessionRow(Struct):
-    """A connection of another manager or a program."""
+    """A connection of another manager, a program or a dependent client."""
 
     id: str
-    kind: Literal["manager", "program"]
+    kind: Literal["manager", "program", "dependent"]
     peer: str
     name: str
     who: str

@@ -71,6 +71,10 @@ WAITING_ROOM_MAX: Final = 64 << 20
 """Bytes that all reads of dependent clients which wait have room for: each keeps what its client
 sent. At the limit: a read that would have to wait fails.
 """
+QUEUES_SHOWN_MAX: Final = 4000
+"""Queues of dependent clients that people are shown at a time. At the limit: the others are
+counted only.
+"""
 GUESSES_MAX: Final = 64
 """Numbers of queues that a computer may present in older remote read in a minute without one of
 them being right. At the limit: it opens nothing for the rest of that minute.

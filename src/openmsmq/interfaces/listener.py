@@ -11,6 +11,7 @@ from openmsmq.errors import MQError
 from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX, PENDING_BYTES_MAX
 from openmsmq.names.parts import fold
 from openmsmq.net.connection import Connection
+from openmsmq.rpc.association import Association
 from openmsmq.rpc.server import RpcServer, ServerConnection
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
@@ -62,6 +63,10 @@ class RpcListener:
             if user_name(one.principal) in names:
                 self.refused("user removed or changed", one.address)
                 one.abort()
+
+    def of(self, association: Association) -> list[_Guarded]:
+        """The connections of one client."""
+        return [one for one in self._open if one.association is association]
 
     def _accept(self, connection: Connection) -> _Guarded:
         now = asyncio.get_running_loop().time()
@@ -125,6 +130,21 @@ class _Guarded:
     def is_bound(self) -> bool:
         """The client has bound an interface."""
         return self._machine.is_bound
+
+    @property
+    def association(self) -> Association | None:
+        """Whose connection it is."""
+        return self._machine.association
+
+    @property
+    def received(self) -> int:
+        """Bytes that came."""
+        return self._connection.received
+
+    @property
+    def sent(self) -> int:
+        """Bytes that were sent."""
+        return self._connection.sent
 
     @property
     def is_full(self) -> bool:

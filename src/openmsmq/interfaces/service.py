@@ -27,9 +27,11 @@ from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM
 from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY, RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
 from openmsmq.interfaces.supporting_server.queue_proxies import QueuesElsewhere
+from openmsmq.interfaces.supporting_server.roster import DependentRoster, OpenConnection
 from openmsmq.interfaces.supporting_server.server import SupportingServer
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2
 from openmsmq.names.parts import fold
+from openmsmq.rpc.association import Association
 from openmsmq.rpc.auth.context import AuthLevel, AuthType, SecurityContext
 from openmsmq.rpc.auth.ntlm import NtlmAcceptor, NtlmTarget
 from openmsmq.rpc.auth.spnego import SpnegoAcceptor
@@ -133,6 +135,7 @@ class RpcService:
             opening=self.old_reading.opening,
             elsewhere=elsewhere,
         )
+        self.dependents = DependentRoster(self.supporting, self._connections_of, _loop_time)
         self._supporting_deadlines = Deadlines(self.supporting.messages)
         self.supporting.messages.on_deadline = self._supporting_deadlines.changed
         self._old_deadlines = Deadlines(self.old_reading)
@@ -204,6 +207,10 @@ class RpcService:
             self._supporting_deadlines.stop()
             if self._check is not None:
                 self._check.cancel()
+
+    def _connections_of(self, association: Association) -> list[OpenConnection]:
+        """The connections of a client, at whichever port."""
+        return [one for listener in self.connected for one in listener.of(association)]
 
     @property
     def _address(self) -> IPv4Address:

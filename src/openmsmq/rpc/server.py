@@ -150,6 +150,11 @@ class ServerConnection:
         return self._association is not None
 
     @property
+    def association(self) -> Association | None:
+        """Whose connection it is; None before it has bound an interface."""
+        return self._association
+
+    @property
     def principal(self) -> str:
         """Who has logged on; empty as long as that is not known."""
         context = self._authentication.channel.context

@@ -350,7 +350,10 @@ class StandardListeners:
             from openmsmq.service.supported_queues import SupportedQueues
 
             elsewhere = SupportedQueues(managers, local.identity)
-        return RpcService(local, driver, users, SystemClock(), settings, self._metrics, elsewhere)
+        made = RpcService(local, driver, users, SystemClock(), settings, self._metrics, elsewhere)
+        if self._server is not None and config.supporting_server:
+            self._server.dependents = made.dependents
+        return made
 
     def _srmp_settings(self, config: Config) -> ClientSettings:
         """How messages are posted to other hosts."""

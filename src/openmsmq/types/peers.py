@@ -53,12 +53,12 @@ class MulticastInfo:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A connection of another queue manager, or of a program."""
+    """A connection of another queue manager, of a program, or of a dependent client."""
 
     id: str
-    "What it is ended by: `m7` of a manager, `p12` of a program."
+    "What it is ended by: `m7` of a manager, `p12` of a program, `d3` of a dependent client."
     kind: str
-    "`manager` or `program`."
+    "`manager`, `program` or `dependent`."
     peer: str
     "The address of the other side."
     name: str
@@ -74,6 +74,50 @@ class SessionInfo:
     received: int
     sent: int
     "Bytes, both."
+
+
+@dataclass(frozen=True, slots=True)
+class DependentQueueInfo:
+    """A queue that a dependent client has open."""
+
+    name: str
+    "As the client has given it."
+    access: str
+    "`receive`, `send` or `peek`."
+    waiting: int
+    "Receives and peeks that wait for a message."
+    longest: int | None
+    "Seconds that the oldest of them has waited."
+
+
+@dataclass(frozen=True, slots=True)
+class DependentInfo:
+    """A client without a queue manager, whose supporting server this manager is."""
+
+    id: str
+    "That of its session, `d3`."
+    peer: str
+    "Its IP address."
+    who: str
+    "The user who has logged on."
+    age: int
+    "Seconds since it opened something first."
+    connections: int
+    received: int
+    sent: int
+    "Bytes, both."
+    transactions: int
+    "Those that have begun and not ended."
+    waiting: int
+    "Receives and peeks that wait for a message, of all its queues."
+    open_queues: int
+    queues: tuple[DependentQueueInfo, ...]
+    "Those that it has open; of very many, the first."
+
+    def session(self) -> SessionInfo:
+        """The same client among all sessions."""
+        rest = self.age, self.received, self.sent
+        return SessionInfo(self.id, "dependent", self.peer, "", self.who, True, True, *rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,15 @@ from openmsmq.app_protocol.members import Members
 from openmsmq.capture.recordings import RunningRecording
 from openmsmq.clock import Clock
 from openmsmq.transports.peers.control import SessionControl
-from openmsmq.types.peers import SessionInfo
+from openmsmq.types.peers import DependentInfo, DependentQueueInfo, SessionInfo
 from openmsmq.types.settings import ConfigurationEntry
 
+WAITS = DependentQueueInfo("DIRECT=OS:here\\private$\\orders", "receive", 2, 7)
+CLIENT = DependentInfo("d5", "10.0.0.9", "user:anna", 60, 2, 300, 400, 1, 2, 1, (WAITS,))
 PEER = SessionInfo("m3", "manager", "10.0.0.7:1801", "", "bank", True, True, 5, 10, 20)
 CALLS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("sessions", {}, "watch"),
+    ("dependents", {}, "watch"),
     ("recordings", {}, "watch"),
     ("end_session", {"session": "m3"}, "admin"),
     ("start_recording", {}, "admin"),
@@ -56,6 +59,21 @@ class Peer:
         self.is_recorded = False
 
 
+class Dependents:
+    """One dependent client (`DependentClients`)."""
+
+    def __init__(self) -> None:
+        self.clients = [CLIENT]
+
+    def all(self) -> list[DependentInfo]:
+        return self.clients
+
+    def end(self, number: int) -> bool:
+        known = [one for one in self.clients if one.id == f"d{number}"]
+        self.clients = [one for one in self.clients if one not in known]
+        return bool(known)
+
+
 def sessions(folder: Path) -> tuple[SessionControl, Peer]:
     """One session with another manager."""
     control, peer = SessionControl(folder, HandClock(), lambda seconds, call: None), Peer()
@@ -87,6 +105,25 @@ def test_sessions_are_listed_and_ended(tmp_path: Path) -> None:
     assert peer.is_ended
     for wrong in ("m4", "p2", "p1", "x", "", "m", "p" + "9" * 30, "m²"):
         assert "session" in refusal(anna, "end_session", session=wrong)
+
+
+def test_dependent_clients_are_listed_and_ended(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    anna = desk.welcome()
+    assert anna.call("dependents")["dependents"] == []
+    assert "session" in refusal(anna, "end_session", session="d5")
+    desk.server.dependents = Dependents()
+    (shown,) = anna.call("dependents")["dependents"]
+    assert (shown["id"], shown["waiting"], shown["queues"][0]["longest"]) == ("d5", 2, 7)
+    found = {one["id"]: one for one in anna.call("sessions")["sessions"]}
+    assert found.keys() == {"d5", "p1"}
+    assert (found["d5"]["kind"], found["d5"]["who"]) == ("dependent", "user:anna")
+    assert (found["d5"]["received"], found["d5"]["sent"]) == (300, 400)
+    assert "session" in refusal(anna, "end_session", session="d4")
+    anna.call("end_session", session="d5")
+    assert anna.call("dependents")["dependents"] == []
+    entries = anna.call("audit")["entries"]
+    assert [(entry["act"], entry["target"]) for entry in entries] == [("end session", "d5")]
 
 
 def test_recordings_are_begun_read_and_removed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ import click
 from openmsmq.capture.limits import RECORDING_S_MAX
 from openmsmq.cli.options import ManagerLocation, Refusal, manager_options
 from openmsmq.cli.output import age_text, print_json, print_table, size_text, time_json, time_text
-from openmsmq.types.peers import RecordingInfo, SessionInfo
+from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
 from openmsmq.types.settings import ConfigurationEntry
 
 _VALUE_SHOWN: Final = 60
@@ -19,11 +20,12 @@ _VALUE_SHOWN: Final = 60
 
 @click.group()
 def session() -> None:
-    """List and end connections of other queue managers and of programs with a service.
+    """List and end connections of other queue managers, programs and dependent clients.
 
     \b
     Examples:
       openmsmq session list
+      openmsmq session dependents
       openmsmq session end m7
     """
 
@@ -31,7 +33,9 @@ def session() -> None:
 @session.command(name="list")
 @manager_options
 def list_sessions(*, location: ManagerLocation, as_json: bool) -> None:
-    """List connections of other managers (m) and programs (p), and those to other managers.
+    """List connections of managers (m), programs (p) and dependent clients (d).
+
+    Those that this manager has made to other managers are "dialled".
 
     \b
     Examples:
@@ -46,6 +50,28 @@ def list_sessions(*, location: ManagerLocation, as_json: bool) -> None:
         return
     columns = ("ID", "KIND", "PEER", "NAME", "WHO", ">AGE", ">RECEIVED", ">SENT", "NOTES")
     print_table(columns, map(_session_row, found))
+
+
+@session.command()
+@manager_options
+def dependents(*, location: ManagerLocation, as_json: bool) -> None:
+    """List dependent clients (serve --supporting-server), a line for each queue they have open.
+
+    WAITING are receives and peeks that wait for a message, LONGEST is how long the oldest does.
+
+    \b
+    Examples:
+      openmsmq session dependents
+      openmsmq session dependents --json | jq '.queues[] | select(.waiting > 0)'
+    """
+    with location.open() as manager:
+        found = manager.control.dependents()
+    if as_json:
+        for one in found:
+            print_json(asdict(one))
+        return
+    columns = ("ID", "PEER", "WHO", ">AGE", ">UNITS", "QUEUE", "ACCESS", ">WAITING", ">LONGEST")
+    print_table(columns, (row for one in found for row in _dependent_rows(one)))
 
 
 @session.command()
@@ -234,6 +260,15 @@ def _session_row(one: SessionInfo) -> tuple[str, ...]:
         *sizes,
         ", ".join(notes),
     )
+
+
+def _dependent_rows(one: DependentInfo) -> Iterator[tuple[str, ...]]:
+    client = one.id, one.peer, one.who, age_text(one.age), f"{one.transactions:,}"
+    for queue in one.queues:
+        longest = "" if queue.longest is None else age_text(queue.longest)
+        yield *client, queue.name, queue.access, f"{queue.waiting:,}", longest
+    if not one.queues:
+        yield *client, "", "", "", ""
 
 
 def _recording_row(one: RecordingInfo) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from openmsmq.client import payloads as remote
 from openmsmq.client._async.backend import Backend
 from openmsmq.types.caller import TokenInfo
-from openmsmq.types.peers import RecordingInfo, SessionInfo
+from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
 from openmsmq.types.settings import ConfigurationEntry
 
 
@@ -23,6 +23,11 @@ class ServiceControl:
         """Connections of other managers and of programs, and those to other managers."""
         answer = await self._backend.control("sessions")
         return [remote.session_info(item) for item in answer.objects("sessions")]
+
+    async def dependents(self) -> list[DependentInfo]:
+        """Clients that have no queue manager and use this one, what they have open and wait for."""
+        answer = await self._backend.control("dependents")
+        return [remote.dependent_info(item) for item in answer.objects("dependents")]
 
     async def end_session(self, session: str) -> None:
         """End one; who was connected may connect again."""

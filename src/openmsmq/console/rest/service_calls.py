@@ -22,13 +22,18 @@ from openmsmq.console.models import (
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.types.caller import RIGHTS, TokenInfo
-from openmsmq.types.peers import RecordingInfo, SessionInfo
+from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
 
 
 async def sessions(call: ApiCall) -> list[SessionRow]:
     """Connections of other managers and of programs, and those to other managers."""
     found = await (await call.manager()).control.sessions()
     return [SessionRow(**asdict(one)) for one in found]
+
+
+async def dependents(call: ApiCall) -> list[DependentInfo]:
+    """Clients without a queue manager: what they have open, and the receives that wait."""
+    return await (await call.manager()).control.dependents()
 
 
 async def end_session(call: ApiCall) -> None:
@@ -189,6 +194,14 @@ _MANAGER: Final = "/managers/{manager}"
 _RECORDING: Final = f"{_MANAGER}/recordings/{{recording}}"
 SERVICE_ROUTES: Final = (
     ApiRoute("GET", f"{_MANAGER}/sessions", "watch", "Sessions", sessions, list[SessionRow]),
+    ApiRoute(
+        "GET",
+        f"{_MANAGER}/dependents",
+        "watch",
+        "Dependent clients, and their receives that wait",
+        dependents,
+        list[DependentInfo],
+    ),
     ApiRoute(
         "DELETE",
         f"{_MANAGER}/sessions/{{session}}",

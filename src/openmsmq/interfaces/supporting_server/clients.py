@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from openmsmq.engine.authorization import authorize, authorize_access
 from openmsmq.engine.manager import QueueManager
@@ -17,6 +17,20 @@ from openmsmq.types.access import Access
 from openmsmq.types.caller import Caller, Right
 
 
+@dataclass(slots=True, eq=False)
+class DependentClient:
+    """A client that has something open."""
+
+    number: int
+    "By which people call it."
+    association: Association
+    who: str
+    "The user who opened something first."
+    began: float
+    open: int = 0
+    "Queues and transactions."
+
+
 class Clients:
     """The dependent clients of a manager."""
 
@@ -28,6 +42,7 @@ class Clients:
         caller_of: Callable[[RpcClient], Caller],
         policy: LevelPolicy,
         clients_max: int,
+        now: Callable[[], float],
     ) -> None:
         """`caller_of` says what a client is entitled to, or refuses it with `AccessDenied`."""
         self._manager = manager
@@ -35,11 +50,16 @@ class Clients:
         self._caller_of = caller_of
         self._policy = policy
         self._clients_max = clients_max
-        self._open: Counter[Association] = Counter()
-        "What each client has open: queues and transactions."
+        self._now = now
+        self._open: dict[Association, DependentClient] = {}
+        "Those that have something open, the oldest first."
+        self._number = 0
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def __iter__(self) -> Iterator[DependentClient]:
+        return iter(self._open.values())
 
     def caller(self, call: RpcCall) -> Caller:
         """Who calls, if its login is strong enough ([MS-MQMP] 2.1, 5.1; SS-04)."""
@@ -71,16 +91,22 @@ class Clients:
         target, why = ", ".join(queues), error.detail
         self._driver.call(lambda: self._manager.audit.denied(caller, act, target, why))
 
-    def enter(self, association: Association) -> None:
+    def enter(self, association: Association, caller: Caller) -> None:
         """A client opens something; refuse more clients than the licence allows (SS-08)."""
-        if association not in self._open and len(self._open) >= self._clients_max:
-            raise DependWksLicenseOverflow(
-                f"{self._clients_max} clients have queues open (rpc.supporting_clients_max)"
-            )
-        self._open[association] += 1
+        client = self._open.get(association)
+        if client is None:
+            if len(self._open) >= self._clients_max:
+                raise DependWksLicenseOverflow(
+                    f"{self._clients_max} clients have queues open (rpc.supporting_clients_max)"
+                )
+            self._number += 1
+            client = DependentClient(self._number, association, caller.principal, self._now())
+            self._open[association] = client
+        client.open += 1
 
     def leave(self, association: Association) -> None:
         """Something that a client had open is closed."""
-        self._open[association] -= 1
-        if not self._open[association]:
+        client = self._open[association]
+        client.open -= 1
+        if not client.open:
             del self._open[association]

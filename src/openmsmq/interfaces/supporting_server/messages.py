@@ -196,7 +196,7 @@ class DependentMessages:
             return
         cursor, timeout = reading.cursor, asked.buffer.part.timeout
         waiting, room = WaitingRead(), room_of(asked.buffer)
-        queue.waiting[waiting] = None
+        queue.waiting[waiting] = self._now()
         self._waiting_room += room
         reading.is_full = timeout != 0 and self._waiting_room > WAITING_ROOM_MAX
 
@@ -239,7 +239,7 @@ class DependentMessages:
 
         action = ReadAction(buffer.part.action)
         try:
-            read_elsewhere(call, buffer, proxy, action, self._manager, ended)
+            read_elsewhere(call, buffer, proxy, action, self._manager, self._now(), ended)
         except MQError:
             ended()
             raise

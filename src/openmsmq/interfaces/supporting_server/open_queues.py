@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -85,13 +85,19 @@ class DependentQueue:
     association: Association
     close: Callable[[DependentQueue], None]
     cursors: dict[int, QueueCursor] = field(default_factory=dict)
-    waiting: dict[WaitingRead, None] = field(default_factory=dict)
+    waiting: dict[WaitingRead, float] = field(default_factory=dict)
+    "Reads that wait, and since when."
     is_closed: bool = False
 
     @property
     def owner(self) -> str:
         """The user who has opened it."""
         return self.handle.owner.name
+
+    @property
+    def mode(self) -> Mode:
+        """What it is open for."""
+        return self.handle.mode
 
     def run_down(self) -> None:
         """The client is gone: the queue is closed ([MS-MQMP] 3.1.7.1)."""
@@ -137,6 +143,9 @@ class OpenQueues:
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def __iter__(self) -> Iterator[DependentQueue | QueueProxy]:
+        return iter(self._open.values())
 
     def methods(self) -> dict[int, RpcMethod]:
         """The operations, by number ([MS-MQMP] 3.1.4)."""
@@ -185,7 +194,7 @@ class OpenQueues:
             if local is None and mode.access is not Access.SEND:
                 elsewhere = stubs.NamePlace(str(path_elsewhere(name)))
                 return stubs.OpenedQueue(elsewhere, 0, NULL_HANDLE, OK)
-            self._clients.enter(call.association)
+            self._clients.enter(call.association, caller)
             try:
                 handle = self._driver.call(
                     lambda: self._manager.open_queue(str(name), mode, caller)
@@ -232,7 +241,7 @@ class OpenQueues:
             name, mode = checked_opening(asked)
             path = path_elsewhere(name)
             self._clients.require_access(caller, mode.access, str(name))
-            self._clients.enter(association)
+            self._clients.enter(association, caller)
             try:
                 numbers = RemoteNumbers(
                     asked.remote_queue, asked.remote_pointer, asked.remote_context

@@ -117,7 +117,8 @@ class QueueProxy:
     close: Callable[[QueueProxy], None]
     cursors: dict[int, int] = field(default_factory=dict)
     "CursorProxyCollection: what a cursor is called here, and there ([MS-MQMP] 3.1.1.7)."
-    waiting: dict[Future[RemoteMessage], None] = field(default_factory=dict)
+    waiting: dict[Future[RemoteMessage], float] = field(default_factory=dict)
+    "Reads that wait, and since when."
     is_closed: bool = False
 
     def run_down(self) -> None:
@@ -139,6 +140,7 @@ def read_elsewhere(
     proxy: QueueProxy,
     action: ReadAction,
     manager: QueueManager,
+    now: float,
     ended: Callable[[], None],
 ) -> None:
     """rpc_ACReceiveMessageEx for a queue elsewhere ([MS-MQMP] 3.1.5.3), outside transactions.
@@ -155,7 +157,7 @@ def read_elsewhere(
         raise InsufficientResources(f"{REQUESTS_MAX} reads wait")
     remote = proxy.remote
     read = remote.read(action, buffer.part.timeout, cursor)
-    proxy.waiting[read] = None
+    proxy.waiting[read] = now
     call.on_cancel = lambda: remote.cancel(read, OperationCancelled())
 
     def answer(result: int, given: Any = buffer) -> None:

@@ -69,7 +69,7 @@ class SupportingServer:
         self._manager = manager
         waits: Waits[DependentQueue] = Waits()
         self.clients = Clients(
-            manager, driver, caller_of=caller_of, policy=policy, clients_max=clients_max
+            manager, driver, caller_of=caller_of, policy=policy, clients_max=clients_max, now=now
         )
         self.units = DependentUnits(manager, driver, self.clients, now)
         self.queues = OpenQueues(

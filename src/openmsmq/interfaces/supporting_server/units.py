@@ -5,7 +5,7 @@ What needs the transaction coordinator of Microsoft (DTC) is refused: there is n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -75,6 +75,9 @@ class DependentUnits:
     def __len__(self) -> int:
         return len(self._open)
 
+    def __iter__(self) -> Iterator[DependentUnit]:
+        return iter(self._open.values())
+
     def methods(self) -> dict[int, RpcMethod]:
         """The operations, by number."""
         rows: dict[int, tuple[str, type[Structure], Callable[[RpcCall], None]]] = {
@@ -117,7 +120,7 @@ class DependentUnits:
                 raise InvalidParameter("a transaction without an identifier")
             if unit in self._open:
                 raise TransactionSequence(f"{unit.hex()} has begun already")
-            self._clients.enter(call.association)
+            self._clients.enter(call.association, caller)
             transaction = self._driver.call(self._manager.begin)
             transaction.used = self._now()
             made = DependentUnit(unit, transaction, call.association, caller, self._abandon)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.app_server.test_control_calls import sessions
+from tests.unit.app_server.test_control_calls import Dependents, sessions
 from tests.unit.client.services import Service
 
 from openmsmq.cli.main import main
@@ -26,6 +26,7 @@ ENTRIES = [
 def service(tmp_path: Path) -> Iterator[Service]:
     made = Service(tmp_path)
     made.server.control = sessions(tmp_path)[0]
+    made.server.dependents = Dependents()
     made.server.configured = lambda: ENTRIES
     yield made
     made.close()
@@ -48,6 +49,16 @@ def test_sessions_are_listed_and_ended(service: Service) -> None:
     assert objects(service, "session", "list")[0]["id"] == "m3"
     assert run(service, "session", "end", "m3") == "ended m3\n"
     assert "there is no session" in run(service, "session", "end", "m4", code=1)
+
+
+def test_dependent_clients_are_listed_with_what_they_wait_for(service: Service) -> None:
+    text = run(service, "session", "dependents")
+    assert "orders" in text
+    assert "user:anna" in text
+    (shown,) = objects(service, "session", "dependents")
+    assert (shown["id"], shown["waiting"], shown["queues"][0]["waiting"]) == ("d5", 2, 2)
+    assert run(service, "session", "end", "d5") == "ended d5\n"
+    assert objects(service, "session", "dependents") == []
 
 
 def test_a_recording_is_made_fetched_and_removed(service: Service, tmp_path: Path) -> None:

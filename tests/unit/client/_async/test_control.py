@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.app_server.test_control_calls import sessions
+from tests.unit.app_server.test_control_calls import CLIENT, Dependents, sessions
 from tests.unit.client.services import Service
 
 from openmsmq import aio
@@ -22,6 +22,7 @@ def with_service(folder: Path, test: Callable[[Manager, SessionControl], Awaitab
     control = service.server.control = sessions(folder)[0]
     entry = ConfigurationEntry("app.port", "1811", "1811", True, False, False, "A port.")
     service.server.configured = lambda: [entry]
+    service.server.dependents = Dependents()
 
     async def run() -> None:
         async with await aio.connect(service.address) as manager:
@@ -36,7 +37,8 @@ def with_service(folder: Path, test: Callable[[Manager, SessionControl], Awaitab
 def test_sessions_and_recordings(tmp_path: Path) -> None:
     async def test(manager: Manager, control: SessionControl) -> None:
         service = manager.control
-        assert [one.id for one in await service.sessions()] == ["m3", "p1"]
+        assert [one.id for one in await service.sessions()] == ["m3", "p1", "d5"]
+        assert await service.dependents() == [CLIENT]
         await service.end_session("m3")
         begun = await service.start_recording(30, peer="10.0.0.7")
         assert (begun.state, begun.peer) == ("running", "10.0.0.7")

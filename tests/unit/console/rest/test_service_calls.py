@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import asdict
 from typing import Any
 
+from tests.unit.app_server.test_control_calls import CLIENT, WAITS
 from tests.unit.console.harness import Desk, at_desk
 
 from openmsmq.app_protocol.members import Members
@@ -30,8 +32,16 @@ def answering(desk: Desk, **answers: Any) -> list[dict[str, Any]]:
 
 @at_desk
 async def test_a_directory_without_a_service_has_none_of_it(desk: Desk) -> None:
-    for path in ("sessions", "recordings", "tokens", "configuration"):
+    for path in ("sessions", "dependents", "recordings", "tokens", "configuration"):
         await desk.ask("GET", f"{HERE}/{path}", status=422)
+
+
+@at_desk
+async def test_dependent_clients_and_their_receives_that_wait(desk: Desk) -> None:
+    answering(desk, dependents={"dependents": [asdict(CLIENT)]})
+    assert await desk.ask("GET", f"{HERE}/dependents") == [
+        {**asdict(CLIENT), "queues": [asdict(WAITS)]}
+    ]
 
 
 @at_desk

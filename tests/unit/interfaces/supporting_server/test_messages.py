@@ -265,7 +265,7 @@ def test_reads_that_wait_are_bounded(world: SupportingWorld, client: Dependent) 
     queue = client.opened()
     [found] = world.supporting.queues._open.values()
     assert isinstance(found, DependentQueue)
-    found.waiting.update({WaitingRead(): None for _ in range(REQUESTS_MAX)})
+    found.waiting.update({WaitingRead(): 0.0 for _ in range(REQUESTS_MAX)})
     assert client.receive(queue.context).result == RESOURCES
     client.lose()
     world.send("one")

@@ -349,7 +349,7 @@ def test_reads_elsewhere_are_bounded(
     found = taken(client, other)
     [proxy] = world.supporting.queues._open.values()
     assert isinstance(proxy, QueueProxy)
-    proxy.waiting.update({Future(): None for _ in range(REQUESTS_MAX)})
+    proxy.waiting.update({Future(): 0.0 for _ in range(REQUESTS_MAX)})
     assert client.receive(found.context).result == RESOURCES
     proxy.waiting.clear()
     monkeypatch.setattr(messages, "WAITING_ROOM_MAX", 10)
