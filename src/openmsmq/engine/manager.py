@@ -148,21 +148,14 @@ class QueueManager(Core):
         ([MS-MQDMPR] 3.1.7.1.3).
         """
         path = self.check_creation(name, caller)
-        self.audit.acted(caller, "create queue", shown(path))
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
         owned = owned_by(caller, properties.pop("permissions", ""), self.settings.new_queues)
-        return self.queue_lifecycle.create(
-            QueueProperties(
-                path,
-                identifier or self._clock.new_guid(),
-                now,
-                now,
-                kind=kind,
-                permissions=owned,
-                **properties,
+        guid = identifier or self._clock.new_guid()
+        with self._recorded(caller, "create queue", shown(path)):
+            return self.queue_lifecycle.create(
+                QueueProperties(path, guid, now, now, kind=kind, permissions=owned, **properties)
             )
-        )
 
     def check_creation(self, name: str, caller: Caller = INTERNAL) -> str:
         """The path below the computer of a queue that a caller may create."""
@@ -194,8 +187,8 @@ class QueueManager(Core):
     def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
         """Delete the queue with this name."""
         queue = self.check_deletion(name, caller)
-        self.audit.acted(caller, "delete queue", path_name(queue))
-        return self.queue_lifecycle.delete(queue, caller)
+        with self._recorded(caller, "delete queue", path_name(queue)):
+            return self.queue_lifecycle.delete(queue, caller)
 
     def check_deletion(self, name: str, caller: Caller = INTERNAL) -> ManagedQueue:
         """The queue with this name, which a caller may delete."""
@@ -300,7 +293,7 @@ class QueueManager(Core):
         """Give a queue other properties."""
         with self._recorded(caller, "change queue", path_name(queue), _said(changes)):
             authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue)
-        return self.queue_lifecycle.change(queue, int(self._clock.now()), changes)
+            return self.queue_lifecycle.change(queue, int(self._clock.now()), changes)
 
     def permissions(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> str:
         """The permissions of a queue, in SDDL."""
@@ -319,22 +312,21 @@ class QueueManager(Core):
         after = with_owner(sddl, queue.properties.permissions or OPEN_TO_ALL)
         with self._recorded(caller, "set permissions", path_name(queue), after):
             authorize_permissions(caller, queue, after)
-        now = int(self._clock.now())
-        return self.queue_lifecycle.change(queue, now, {"permissions": after})
+            now = int(self._clock.now())
+            return self.queue_lifecycle.change(queue, now, {"permissions": after})
 
     def pause(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
         """Send nothing more from an outgoing queue."""
-        self.audit.acted(caller, "pause", queue.name)
-        self.dispatcher.pause(queue)
+        with self._recorded(caller, "pause", queue.name):
+            self.dispatcher.pause(queue)
 
     def resume(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
         """Send from an outgoing queue again."""
-        self.audit.acted(caller, "resume", queue.name)
-        self.dispatcher.resume(queue)
+        with self._recorded(caller, "resume", queue.name):
+            self.dispatcher.resume(queue)
 
     def retry(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
         """Let the next attempt to send what is in an outgoing queue be now."""
-        self.audit.acted(caller, "retry", queue.name)
         if queue.transfer is None:
             raise UnsupportedOperation(f"{queue.name}: only messages on their way are sent")
         transports = self.transports
@@ -342,6 +334,7 @@ class QueueManager(Core):
             raise UnsupportedOperation(f"{queue.name}: only a service sends (openmsmq serve)")
         if not self.dispatcher.can_send(queue):
             raise UnsupportedOperation(f"{queue.name} is {queue.transfer.state}: resume it first")
+        self.audit.acted(caller, "retry", queue.name)
         transport = transports.get(queue)
         if transport is None:
             transports.ready(queue)
@@ -397,11 +390,11 @@ class QueueManager(Core):
                 authorize_manager(caller, ManagerRights.SET_MACHINE_PROPERTIES, permissions)
             if "permissions" in changes:
                 authorize_manager(caller, ManagerRights.CHANGE_MACHINE_PERMISSIONS, permissions)
-        known = set(Settings.__dataclass_fields__)
-        for name in changes.keys() - known:
-            there_are = ", ".join(sorted(known))
-            raise PropertyNotAllowed(f"there is no setting {name}; there are {there_are}")
-        pending = super().configure(**changes)
+            known = set(Settings.__dataclass_fields__)
+            for name in changes.keys() - known:
+                there_are = ", ".join(sorted(known))
+                raise PropertyNotAllowed(f"there is no setting {name}; there are {there_are}")
+            pending = super().configure(**changes)
         if "journal_quota" in changes:
             quota = changes["journal_quota"]
             journal = self.queues.system_journal
@@ -421,7 +414,7 @@ class QueueManager(Core):
 
     @contextmanager
     def _recorded(self, caller: Caller, act: str, target: str, reason: str = "") -> Iterator[None]:
-        """Record an administrative act, whether it is allowed or denied."""
+        """Record an administrative act that begins, or is denied; not one that cannot be done."""
         with self._refusals_recorded(caller, act, target):
             yield
         self.audit.acted(caller, act, target, reason)
@@ -519,8 +512,8 @@ class QueueManager(Core):
 
     def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Commit the prepared transaction with this name."""
-        self.audit.acted(caller, "commit prepared", xid)
-        return self._transactions.commit_prepared(xid, caller)
+        with self._recorded(caller, "commit prepared", xid):
+            return self._transactions.commit_prepared(xid, caller)
 
     def commit_epoch(
         self,
@@ -537,8 +530,8 @@ class QueueManager(Core):
 
     def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Abort the prepared transaction with this name."""
-        self.audit.acted(caller, "abort prepared", xid)
-        return self._transactions.abort_prepared(xid, caller)
+        with self._recorded(caller, "abort prepared", xid):
+            return self._transactions.abort_prepared(xid, caller)
 
 
 def _said(changes: Mapping[str, Any]) -> str:

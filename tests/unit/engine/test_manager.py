@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -29,6 +30,7 @@ from openmsmq.errors import (
 from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import INFINITE, MessageClass
 from openmsmq.types.access import Access, Mode
+from openmsmq.types.caller import Caller, Grant
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
 from openmsmq.types.queues import QueueKind
@@ -590,3 +592,30 @@ def test_what_is_on_hold_is_not_tried() -> None:
         a.local.retry(queue)
     with pytest.raises(UnsupportedOperation, match="only messages on their way"):
         a.local.retry(a.create())
+
+
+# The audit log
+
+
+def test_what_cannot_be_done_is_not_in_the_audit_log_as_done(manager: Manager) -> None:
+    """An entry says that an administrator did something, or was not allowed to."""
+    local, admin = manager.local, Caller("a program", Grant("admin", user="anna"))
+    queue = manager.done(local.create_queue("orders", admin))
+    wrong: list[Callable[[], object]] = [
+        lambda: local.create_queue("orders", admin),
+        lambda: local.create_queue("others", admin, quota=-1),
+        lambda: local.change_queue(queue, admin, quota=-1),
+        lambda: local.delete_queue("nowhere", admin),
+        lambda: local.configure(admin, nonsense=1),
+        lambda: local.pause(queue, admin),
+        lambda: local.retry(queue, admin),
+        lambda: manager.done(local.commit_prepared("no such transaction", admin)),
+        lambda: manager.done(local.abort_prepared("no such transaction", admin)),
+    ]
+    for attempt in wrong:
+        with pytest.raises(MQError):
+            attempt()
+    manager.done(local.change_queue(queue, admin, quota=5))
+    manager.done(local.delete_queue("orders", admin))
+    acts = [entry.act for entry in local.audit_entries(0, 100)]
+    assert acts == ["create queue", "change queue", "delete queue"]
