@@ -37,6 +37,7 @@ Name = FormatName | PathName
 class _Answer:
     """What the directory said of a name, and until when that counts."""
 
+    name: Name
     until: float
     error: MQError | None = None
 
@@ -121,15 +122,15 @@ class Lookups:
                         await self.look_up(element)
         except DirectoryFailed as error:
             self._failed(name, error)
-        self._remember(name, _Answer(self._now() + KNOWN_FOR))
+        self._remember(_Answer(name, self._now() + KNOWN_FOR))
 
     def found(self, path: PathName, owned: Owned) -> None:
         """Know a public queue elsewhere by its path name and its identifier."""
         view = self._local.directory
         view.paths[path.key] = owned.queue
         view.owners[owned.queue] = owned.manager
-        self._remember(path, _Answer(self._now() + KNOWN_FOR))
-        self._remember(PublicName(owned.queue), _Answer(self._now() + KNOWN_FOR))
+        self._remember(_Answer(path, self._now() + KNOWN_FOR))
+        self._remember(_Answer(PublicName(owned.queue), self._now() + KNOWN_FOR))
 
     def _failed(self, name: Name, error: DirectoryFailed) -> None:
         """What a failed lookup means; a lost connection is noticed ([MS-MQDMPR] 3.1.7.1.20)."""
@@ -137,23 +138,34 @@ class Lookups:
             self._lost(str(error))
         else:
             self.forget(name)
-            self._remember(name, _Answer(self._now() + UNKNOWN_FOR, as_error(error)))
+            self._remember(_Answer(name, self._now() + UNKNOWN_FOR, as_error(error)))
         raise as_error(error)
 
-    def _remember(self, name: Name, answer: _Answer) -> None:
-        self._answers.pop(name.key, None)
-        self._answers[name.key] = answer
+    def _remember(self, answer: _Answer) -> None:
+        """Keep an answer; without one nothing is known of a name."""
+        self._answers.pop(answer.name.key, None)
+        self._answers[answer.name.key] = answer
         if len(self._answers) > CACHE_MAX:
-            oldest = next(iter(self._answers))
-            del self._answers[oldest]
+            names = (known.name for known in self._answers.values())
+            oldest = next((name for name in names if not self._is_sent_to(name)), None)
+            if oldest is not None:
+                self.forget(oldest)
+
+    def _is_sent_to(self, name: Name) -> bool:
+        """Whether there is an outgoing queue for it, which needs to know its owner."""
+        outgoing = self._local.queues.find_outgoing
+        return isinstance(name, PublicName) and outgoing(name) is not None
 
     def forget(self, name: Name) -> None:
+        """Know nothing of a name any longer."""
         view = self._local.directory
         self._answers.pop(name.key, None)
         if isinstance(name, PathName):
             view.paths.pop(name.key, None)
-        else:
-            view.owners.pop(getattr(name, "guid", UUID(int=0)), None)
+        elif isinstance(name, PublicName):
+            view.owners.pop(name.guid, None)
+        elif isinstance(name, DistributionListName):
+            view.lists.pop(name.guid, None)
 
     def is_public(self, name: str) -> bool:
         """Whether a name is one of a public queue, of this manager or another of the domain."""

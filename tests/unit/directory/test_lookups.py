@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from tests.directories import BASE, guid_of
 from tests.unit.directory.office import Office, in_office
 from tests.unit.directory.test_service import ORDERS, SEND, UNKNOWN, answer
 
 from openmsmq.directory import lookups
+from openmsmq.directory.elsewhere import Owned
 from openmsmq.errors import NoDs, QueueNotFound
-from openmsmq.names.format import parse_format_name
+from openmsmq.names.format import DistributionListName, parse_format_name
+from openmsmq.names.parse import parse_name
+from openmsmq.names.path import PathName
 
 
 def test_a_public_queue_elsewhere_is_looked_up_once() -> None:
@@ -94,5 +99,39 @@ def test_a_public_queue_is_found_by_its_path_name() -> None:
         with pytest.raises(NoDs):
             office.driver.call(lambda: local.open_queue("hq-app\\other", SEND))
         office.driver.call(lambda: local.open_queue("hq-app\\orders", SEND))
+
+    in_office(test)
+
+
+def test_at_most_so_many_names_are_known_and_those_that_are_sent_to_among_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A program that names ever more queues fills no table of the manager."""
+    monkeypatch.setattr(lookups, "CACHE_MAX", 10)
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        view, names = office.local.directory, office.service.names
+        used = await guid_of(office.tree, ORDERS)
+        await answer(office, lambda: office.service.look_up(f"PUBLIC={used}"))
+        office.driver.call(lambda: office.local.open_queue(f"PUBLIC={used}", SEND))
+        for number in range(30):
+            path = parse_name(f"hq-app\\queue{number}")
+            assert isinstance(path, PathName)
+            names.found(path, Owned(UUID(int=number + 1), UUID(int=1)))
+        assert len(view.paths) + len(view.owners) <= 10
+        assert used in view.owners
+        assert UUID(int=30) in view.owners
+        assert UUID(int=1) not in view.owners
+
+    in_office(test)
+
+
+def test_a_list_that_is_gone_is_not_known_any_longer() -> None:
+    async def test(office: Office) -> None:
+        view, name = office.local.directory, DistributionListName(UUID(int=7))
+        view.lists[name.guid] = ()
+        office.service.names.forget(name)
+        assert view.lists == {}
 
     in_office(test)
