@@ -1,86 +1,177 @@
-"""Which tests run which lines: of all tests that take no long, with one run under coverage."""
+"""Which tests run which lines of which functions, and how long each takes.
+
+It is measured under coverage once and kept in `build/mutants`: later only test files that have
+changed are measured again. Lines are counted from the beginning of their function, so that a change
+elsewhere in a module moves none of them; all tests of a function that has changed itself are asked.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import os
+import pickle
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
 from coverage import CoverageData
 
-from tools.sandbox import ROOT
+from tools.sandbox import ROOT, SOURCE
 
 PACKAGES: Final = ("engine", "transports", "store")
 "What is measured: the engine, the sessions, the store."
-TESTS: Final = tuple(f"tests/unit/{package}" for package in PACKAGES)
-"Their own tests: with those that go through the whole product, measuring took half an hour."
-QUICK: Final = "not slow and not torture and not acceptance"
+TESTS: Final = (
+    *(f"tests/unit/{package}" for package in (*PACKAGES, "runtime", "app_server")),
+    "tests/hostile",
+)
+"Their own tests and those of what calls them; to measure models takes longer than all of these."
+QUICK: Final = "not slow and not torture and not acceptance and not extra"
 "The marks of tests that are asked."
-FOLDER: Final = ROOT / "build" / "mutants"
-
-Lines = Mapping[int, frozenset[str]]
-"The node ids of the tests that run each line."
-
-
-def coverage_map(jobs: int, tests: Sequence[str] = TESTS) -> dict[Path, Lines]:
-    """The tests of each line of each module, measured unless nothing has changed since."""
-    data_file = FOLDER / f"{_state(tests)}.coverage"
-    if not data_file.exists():
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        measure(data_file, jobs, tests)
-    return read(data_file)
+MAP: Final = ROOT / "build" / "mutants" / "tests.pickle"
+BEFORE: Final = -1
+"The line of tests that ran a function before it changed."
 
 
-def measure(data_file: Path, jobs: int, tests: Sequence[str]) -> None:
-    """Run the tests, and write down what each of them runs."""
-    settings = FOLDER / "coveragerc"
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of a function in a text."""
+
+    name: str
+    "`Queue.open`"
+    first: int
+    last: int
+    digest: str
+
+
+@dataclass(slots=True)
+class Covered:
+    """The tests that run each line of a function, counted from its first."""
+
+    digest: str
+    "Of the text that was measured."
+    lines: dict[int, set[str]] = field(default_factory=dict)
+
+    def tests(self, line: int, digest: str) -> set[str]:
+        """Those of a line, or of all lines if it was not measured or is no longer the same."""
+        if digest == self.digest and line in self.lines:
+            return self.lines[line] | self.lines.get(BEFORE, set())
+        return set(chain.from_iterable(self.lines.values()))
+
+
+@dataclass(slots=True)
+class CoverageMap:
+    """What was measured."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    "The digests of test files."
+    seconds: dict[str, float] = field(default_factory=dict)
+    "How long each test took."
+    functions: dict[tuple[Path, str], Covered] = field(default_factory=dict)
+    "By module, `openmsmq/engine/queues/queue.py`, and name."
+
+    def tests(self, module: Path, line: int) -> set[str]:
+        """The node ids of tests that run a line of a module as it is now."""
+        span = span_at(spans((SOURCE / module).read_text()), line)
+        if span is None or (module, span.name) not in self.functions:
+            return set()
+        return self.functions[module, span.name].tests(line - span.first, span.digest)
+
+    def forget(self, files: Iterable[str]) -> None:
+        """Strike the tests of some files."""
+        gone = {test for test in self.seconds if test.partition("::")[0] in set(files)}
+        for test in gone:
+            del self.seconds[test]
+        for covered in self.functions.values():
+            for tests in covered.lines.values():
+                tests -= gone
+
+    def add(self, data: CoverageData, source: Path = SOURCE) -> None:
+        """Take in what a run has measured."""
+        for file in data.measured_files():
+            parts = Path(file).parts
+            module = Path(*parts[len(parts) - 1 - parts[::-1].index("openmsmq") :])
+            found = spans((source / module).read_text())
+            for line, contexts in data.contexts_by_lineno(file).items():
+                span = span_at(found, line)
+                tests = {context.rpartition("|")[0] for context in contexts if context}
+                if span is not None and tests:
+                    lines = self._covered(module, span).lines
+                    lines.setdefault(line - span.first, set()).update(tests)
+
+    def _covered(self, module: Path, span: Span) -> Covered:
+        covered = self.functions.get((module, span.name))
+        if covered is not None and covered.digest == span.digest:
+            return covered
+        before = set(chain.from_iterable(covered.lines.values())) if covered else set()
+        new = self.functions[module, span.name] = Covered(span.digest, {BEFORE: before})
+        return new
+
+
+def coverage_map(jobs: int, tests: Sequence[str] = TESTS, kept: Path = MAP) -> CoverageMap:
+    """The tests of each line, measured where test files have changed since the last time."""
+    known = pickle.loads(kept.read_bytes()) if kept.exists() else CoverageMap()  # noqa: S301  # ours
+    assert isinstance(known, CoverageMap)
+    now = {str(path.relative_to(ROOT)): _digest(path.read_text()) for path in _files(tests)}
+    changed = [file for file, digest in now.items() if known.files.get(file) != digest]
+    known.forget([*changed, *(known.files.keys() - now.keys())])
+    if changed:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(Path(folder), jobs, changed)
+            take_in(known, Path(folder))
+    known.files = now
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(pickle.dumps(known))
+    return known
+
+
+def measure(folder: Path, jobs: int, tests: Sequence[str]) -> None:
+    """Run tests, and write down what each of them runs."""
     packages = "".join(f"\n    openmsmq.{package}" for package in PACKAGES)
-    settings.write_text(f"[run]\ndata_file = {data_file}\nsource_pkgs ={packages}\n")
-    options = ("-q", "-m", QUICK, "-n", str(jobs), "--tb=short")
+    settings, files = folder / "coveragerc", folder / "tests.txt"
+    settings.write_text(f"[run]\ndata_file = {folder / 'coverage'}\nsource_pkgs ={packages}\n")
+    files.write_text("\n".join(tests))
+    options = ("-q", "-m", QUICK, "-n", str(jobs), "--tb=short", "-o", "junit_family=xunit1")
     coverage = ("--cov", "--cov-report=", "--cov-context=test", f"--cov-config={settings}")
     # A test that only fails when it is measured is no reason to stop: the others are there.
     subprocess.run(  # noqa: S603  # our own interpreter
-        [sys.executable, "-m", "pytest", *options, *coverage, *tests], cwd=ROOT, check=False
+        [
+            *(sys.executable, "-m", "pytest", *options, *coverage),
+            *(f"--junitxml={folder / 'times.xml'}", f"@{files}"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "HYPOTHESIS_PROFILE": "quick"},
+        check=False,
     )
 
 
-def read(data_file: Path) -> dict[Path, Lines]:
-    """What a run has written down, by module: `openmsmq/engine/queues/queue.py`."""
-    data = CoverageData(str(data_file))
+def take_in(known: CoverageMap, folder: Path) -> None:
+    """Read what was written down."""
+    for case in ElementTree.parse(folder / "times.xml").iter("testcase"):  # noqa: S314  # ours
+        known.seconds[f"{case.get('file')}::{case.get('name')}"] = float(case.get("time", 0))
+    data = CoverageData(str(folder / "coverage"))
     data.read()
-    found: dict[Path, Lines] = {}
-    for file in data.measured_files():
-        parts = Path(file).parts
-        module = Path(*parts[len(parts) - 1 - parts[::-1].index("openmsmq") :])
-        found[module] = {
-            line: frozenset(_node_id(context) for context in contexts if context)
-            for line, contexts in data.contexts_by_lineno(file).items()
-        }
-    return found
+    known.add(data)
 
 
-def chosen(tests: Iterable[str], module: Path, most: int) -> list[str]:
-    """The tests to ask about a line: first those of its module, then those nearest to it."""
+def ordered(tests: Iterable[str], module: Path, seconds: dict[str, float]) -> list[str]:
+    """Tests in the order to ask them: those of the module, of its folder, others; quick ones first.
+
+    Quick ones of others come before those of the folder that take long.
+    """
     own, near = tests_of(module), tests_of(module).rpartition("test_")[0]
 
-    def distance(test: str) -> tuple[int, str]:
-        if test.startswith(own):
-            return 0, test
-        if test.startswith(near):
-            return 1, test
-        return (2 if test.startswith("tests/unit/") else 3), test
+    def cost(test: str) -> tuple[float, str]:
+        farther = 1 if test.startswith(own) else 4 if test.startswith(near) else 16
+        return farther * (seconds.get(test, 0.0) + 0.002), test
 
-    by_distance: dict[int, list[str]] = defaultdict(list)
-    for place, test in sorted(map(distance, tests)):
-        by_distance[place].append(test)
-    # The last kind, which asks for all inputs, notices what nobody thought of: some of it is asked.
-    last = by_distance[3][: most // 4]
-    others = [test for place in range(3) for test in by_distance[place]]
-    return [*others[: most - len(last)], *last]
+    return sorted(tests, key=cost)
 
 
 def tests_of(module: Path) -> str:
@@ -89,14 +180,34 @@ def tests_of(module: Path) -> str:
     return "/".join(("tests/unit", *folders, f"test_{name}::"))
 
 
-def _node_id(context: str) -> str:
-    return context.rpartition("|")[0] or context
+def spans(text: str) -> list[Span]:
+    """The functions of a module, from outer to inner ones."""
+    lines = text.splitlines()
+    return list(_spans(ast.parse(text), lines))
 
 
-def _state(tests: Sequence[str]) -> str:
-    """A name for sources and tests as they are now."""
-    digest = hashlib.sha256(" ".join(tests).encode())
-    for folder in ("src", *tests):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+def _spans(node: ast.AST, lines: list[str], before: str = "") -> Iterator[Span]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name, first, last = before + child.name, child.lineno, child.end_lineno
+            assert last is not None
+            if not isinstance(child, ast.ClassDef):
+                yield Span(name, first, last, _digest("\n".join(lines[first - 1 : last])))
+            yield from _spans(child, lines, f"{name}.")
+        else:
+            yield from _spans(child, lines, before)
+
+
+def span_at(found: Iterable[Span], line: int) -> Span | None:
+    """The innermost function around a line."""
+    around = [span for span in found if span.first <= line <= span.last]
+    return around[-1] if around else None
+
+
+def _files(tests: Iterable[str]) -> Iterator[Path]:
+    for folder in tests:
+        yield from sorted((ROOT / folder).rglob("test_*.py"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

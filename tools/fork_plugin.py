@@ -9,10 +9,14 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import resource
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from ctypes import c_int
 from dataclasses import dataclass, field
+from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import PurePosixPath
@@ -31,6 +35,10 @@ UNCHANGEABLE: Final = 3
 "The functions that run cannot be given the code of the text."
 NO_TESTS: Final = 5
 TIMEOUT: Final = 6
+OVERRUN: Final = 60
+"Seconds of the processor that no single test takes: what goes on for longer never ends."
+MEMORY_MAX: Final = 3 << 30
+"Bytes of a child; a change may fill the memory as well."
 
 _FORKS: Final = get_context("fork")
 
@@ -46,6 +54,17 @@ class Question:
     module: str = ""
     "`openmsmq.engine.queues.queue`"
     text: str = ""
+    cpu: float = inf
+    "Seconds of the processor after which no further test begins."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of the tests."""
+
+    code: int
+    test: str = ""
+    "The one that ran last: that which failed or did not end."
 
 
 @dataclass(slots=True)
@@ -103,10 +122,12 @@ def _answer(
     items: list[pytest.Item],
     functions: Mapping[str, list[FunctionType]],
     question: Question,
-) -> int:
+) -> Answer:
     if not items:
-        return NO_TESTS
-    child = _FORKS.Process(target=_run, args=(session, items, functions, question), daemon=True)
+        return Answer(NO_TESTS)
+    place = _FORKS.RawValue(c_int, 0)
+    args = (session, items, functions, question, place)
+    child = _FORKS.Process(target=_run, args=args, daemon=True)
     child.start()
     child.join(question.timeout)
     late = child.is_alive()
@@ -114,9 +135,10 @@ def _answer(
     with suppress(ProcessLookupError):
         os.killpg(child.pid, SIGKILL)  # those that it started, too
     child.join()
-    if late:
-        return TIMEOUT
-    return FAILED if child.exitcode is None or child.exitcode < 0 else child.exitcode
+    killed = child.exitcode is None or child.exitcode < 0
+    code = TIMEOUT if late else FAILED if killed else child.exitcode
+    assert code is not None
+    return Answer(code, items[place.value].nodeid)
 
 
 def _run(
@@ -124,19 +146,30 @@ def _run(
     items: list[pytest.Item],
     functions: Mapping[str, list[FunctionType]],
     question: Question,
+    place: c_int,
 ) -> None:
     """Run the tests in the child, which ends here."""
     os.setsid()
+    _limit(resource.RLIMIT_DATA, MEMORY_MAX)
+    if question.cpu < inf:
+        _limit(resource.RLIMIT_CPU, int(question.cpu) + OVERRUN)
     if question.file:
         try:
             _change(functions, question)
         except (UnchangeableError, SyntaxError):
             os._exit(UNCHANGEABLE)
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for at, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
+        if time.process_time() > question.cpu:
+            os._exit(PASSED)
+        place.value = at
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             os._exit(FAILED)
     os._exit(PASSED)
+
+
+def _limit(what: int, most: int) -> None:
+    resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
 
 
 def _change(functions: Mapping[str, list[FunctionType]], question: Question) -> None:

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, Self
 
 from tools import fork_plugin
-from tools.fork_plugin import CONNECTION, Question
+from tools.fork_plugin import CONNECTION, Answer, Question
 from tools.sandbox import ROOT, SOURCE, Outcome
 
 _OUTCOMES: Final = {
@@ -66,6 +67,8 @@ class ForkedTests:
                 stderr=subprocess.DEVNULL,
             )
         self._connection = Connection(ours.detach())
+        self.last = ""
+        "The test that noticed the last change, or ran last."
         try:
             self.count: int = self._connection.recv()
         except EOFError:
@@ -91,19 +94,20 @@ class ForkedTests:
         tests: Sequence[str],
         *,
         timeout: float,
-        late: Outcome | None = None,
+        cpu: float = inf,
     ) -> Outcome:
         """What tests say about another text of a module: `FAILED` if they notice it.
 
-        `STOPPED`: the text cannot be tried this way. `late` is the answer of tests that do not end;
-        without it they are asked whether they would have in time without the change.
+        `STOPPED`: the text cannot be tried this way. After `cpu` seconds of the processor no
+        further test begins. A test that does not end in time is asked whether it would without the
+        change.
         """
         name = ".".join(module.with_suffix("").parts)
-        outcome = self._asked(Question(tuple(tests), timeout, str(SOURCE / module), name, text))
-        if outcome is Outcome.TIMEOUT and late is not None:
-            return late
+        file = str(SOURCE / module)
+        outcome = self._asked(Question(tuple(tests), timeout, file, name, text, cpu))
         if outcome is Outcome.TIMEOUT:
-            return Outcome.FAILED if self.passes(tests, timeout=timeout) else Outcome.NO_TESTS
+            ends = self.passes([self.last], timeout=timeout)
+            return Outcome.FAILED if ends else Outcome.NO_TESTS
         return outcome
 
     def passes(self, tests: Sequence[str], *, timeout: float) -> bool:
@@ -112,4 +116,6 @@ class ForkedTests:
 
     def _asked(self, question: Question) -> Outcome:
         self._connection.send(question)
-        return _OUTCOMES[self._connection.recv()]
+        answer: Answer = self._connection.recv()
+        self.last = answer.test
+        return _OUTCOMES[answer.code]

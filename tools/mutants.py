@@ -1,60 +1,65 @@
 """Do the tests notice when the code is wrong? `make mutants`, or `python -m tools.mutants`.
 
-Some mutants of engine, sessions and store are drawn at random, and each is given to the tests that
-run its line, and what they do not notice to some that go further: the simulator, and models of
-queues, streams, sessions and stores. A mutant that no test notices survives. One that cannot be
+Some mutants of engine, sessions and store are drawn at random. Each is given to the tests that run
+its line, those that noticed mutants of its module before and quick ones first, and what they do not
+notice to the simulator and to models. A mutant that no test notices survives. One that cannot be
 noticed, since it does the same, is listed in `equivalent_mutants.txt` with the reason, and does not
 count.
 
-To find the tests of a line takes longer than all the rest; with `--near` each mutant is given to
-the tests of its module and its folder instead, and what they do not notice to all quick tests of
-engine, sessions and store, to the simulator and to the model of queues.
+Which tests run which line is measured in the first run, and kept (`tools.coverage_map`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
-from tools.coverage_map import PACKAGES, QUICK, TESTS, Lines, chosen, coverage_map, tests_of
+from tools.coverage_map import (
+    MAP,
+    PACKAGES,
+    QUICK,
+    TESTS,
+    CoverageMap,
+    coverage_map,
+    ordered,
+    tests_of,
+)
 from tools.forked_tests import ForkedTests
 from tools.mutation import Mutant, mutants, mutated
 from tools.sandbox import ROOT, SOURCE, Outcome, Sandbox
 
 BAR: Final = 0.95
 "The share of mutants that has to be noticed."
-TESTS_MAX: Final = 1000
-"Tests that a mutant is given to, the nearest first."
-TIMEOUT: Final = 240.0
-"Seconds for them; code that never ends is noticed, too."
+CPU: Final = 15.0
+"Seconds of the processor for the tests of a line, and as many for simulator and models."
+TIMEOUT: Final = 400.0
+"Seconds for either; code that waits for ever is noticed, too."
 SIMULATOR: Final = "tests/simulation/test_simulation.py::test_nothing_goes_wrong"
-FAR: Final = (SIMULATOR, *TESTS, "tests/property/test_queues.py")
-"Who is asked about what the tests of its folder do not notice."
-FAR_TIMEOUT: Final = 900.0
+HTTP_SIMULATOR: Final = "tests/simulation/test_http_links.py::test_nothing_goes_wrong"
 WIDER: Final = {
-    "engine": ("queues", "arrivals", "transfer_crashes"),
-    "store": ("store", "queues"),
-    "transports/mqqb": ("sessions", "transfer_crashes"),
-    "transports/peers": ("transfer_crashes",),
-    "transports/pgm": ("pgm",),
-    "transports/srmp": ("srmp_streams",),
+    "engine": (SIMULATOR, "tests/property/test_queues.py", "tests/property/test_arrivals.py"),
+    "store": ("tests/property/test_store.py", "tests/property/test_queues.py", SIMULATOR),
+    "transports/mqqb": (SIMULATOR, "tests/property/test_sessions.py"),
+    "transports/peers": (SIMULATOR,),
+    "transports/pgm": ("tests/property/test_pgm.py",),
+    "transports/srmp": (HTTP_SIMULATOR, "tests/property/test_srmp_streams.py"),
 }
-"Models in `tests/property` that are asked about what the tests of its line do not notice."
-WIDER_MARKS: Final = f"{QUICK} and not extra"
-WIDER_TIMEOUT: Final = 60.0
-"Seconds for them and the simulator; here it says nothing to be late."
+"What is asked about mutants that the tests of their line do not notice."
 NO_PART: Final = frozenset({Path("openmsmq/transports/pgm/trial.py")})
 "A tool that sends to a group and listens to one without a manager: no session that we promise."
 EQUIVALENT: Final = Path(__file__).with_name("equivalent_mutants.txt")
+KILLS: Final = MAP.with_name("kills.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class Verdict:
 
     mutant: Mutant
     outcome: Outcome
-    tests: int
+    by: str = ""
+    "The test that noticed it."
 
     @property
     def is_killed(self) -> bool:
@@ -72,7 +78,36 @@ class Verdict:
 
     def __str__(self) -> str:
         what = "killed  " if self.is_killed else "SURVIVED"
-        return f"{what} line {self.mutant.line:3} {self.mutant.name} ({self.tests} tests)"
+        by = f" ({self.by or self.outcome})"
+        return f"{what} line {self.mutant.line:3} {self.mutant.name}{by}"
+
+
+@dataclass(slots=True)
+class Kills:
+    """How often a test noticed mutants of a module, in this run and before."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, verdict: Verdict) -> None:
+        """Count a mutant that was noticed."""
+        if verdict.is_killed and verdict.by:
+            self.counts.setdefault(str(verdict.mutant.module), Counter())[verdict.by] += 1
+
+    def first(self, tests: list[str], module: Path) -> list[str]:
+        """Tests with those in front that noticed most."""
+        counts = self.counts.get(str(module), Counter())
+        return sorted(tests, key=lambda test: -counts[test])
+
+    def write(self, file: Path) -> None:
+        """Keep it for later runs."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(self.counts))
+
+    @staticmethod
+    def read(file: Path) -> Kills:
+        """What was kept."""
+        kept = json.loads(file.read_text()) if file.exists() else {}
+        return Kills({module: Counter(counts) for module, counts in kept.items()})
 
 
 def all_mutants() -> list[Mutant]:
@@ -101,64 +136,62 @@ def equivalent(text: str) -> dict[str, str]:
     return found
 
 
-def try_all(drawn: Iterable[Mutant], covered: Mapping[Path, Lines], jobs: int) -> Iterator[Verdict]:
+def try_all(
+    drawn: Iterable[Mutant], known: CoverageMap, kills: Kills, jobs: int
+) -> Iterator[Verdict]:
     """Give each mutant to its tests, some at a time."""
-    files = sorted({test.partition("::")[0] for test in _tests(covered)}) or list(FAR)
-    wide_files = sorted({test for module in modules() for test in wider(module)})
+    files = sorted(known.files) or list(TESTS)
+    wide = sorted({test.partition("::")[0] for tests in WIDER.values() for test in tests})
     with ExitStack() as stack:
-        free: SimpleQueue[tuple[ForkedTests, ForkedTests | None]] = SimpleQueue()
+        free: SimpleQueue[ForkedTests] = SimpleQueue()
         for _ in range(jobs):
-            forked = stack.enter_context(ForkedTests(files, QUICK))
-            wide = ForkedTests(wide_files, WIDER_MARKS, profile="quick") if covered else None
-            free.put((forked, wide and stack.enter_context(wide)))
+            free.put(stack.enter_context(ForkedTests([*files, *wide], QUICK)))
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
 
         def judge(mutant: Mutant) -> Verdict:
-            forked, wide = free.get()
+            forked = free.get()
             try:
-                verdict = judged(mutant, covered.get(mutant.module, {}), forked)
-                return verdict if verdict.is_killed or wide is None else judged_wide(verdict, wide)
+                return judged(mutant, known, kills, forked)
             finally:
-                free.put((forked, wide))
+                free.put(forked)
 
-        yield from pool.map(judge, drawn)
-
-
-def _tests(covered: Mapping[Path, Lines]) -> Iterator[str]:
-    return (test for lines in covered.values() for tests in lines.values() for test in tests)
+        for verdict in pool.map(judge, drawn):
+            kills.add(verdict)
+            yield verdict
 
 
-def judged(mutant: Mutant, lines: Lines, forked: ForkedTests) -> Verdict:
-    """Give a mutant to the tests that run its line, or else to those of its module."""
-    tests = chosen(lines.get(mutant.line, ()), mutant.module, TESTS_MAX)
-    if not tests:  # perhaps a process that a test starts runs it, where nothing is measured
-        tests = near(mutant.module)
-    text = mutated((SOURCE / mutant.module).read_text(), mutant)
-    outcome = forked.ask(mutant.module, text, tests, timeout=TIMEOUT)
-    if outcome is Outcome.PASSED and not lines:
-        tests = list(FAR)
-        outcome = forked.ask(mutant.module, text, tests, timeout=FAR_TIMEOUT)
-    if outcome is Outcome.STOPPED:  # the package has to be imported with it
-        with tempfile.TemporaryDirectory() as folder:
-            sandbox = Sandbox(Path(folder))
-            outcome = sandbox.ask(mutant.module, text, tests, timeout=TIMEOUT)
-    return Verdict(mutant, outcome, len(tests))
+def judged(mutant: Mutant, known: CoverageMap, kills: Kills, forked: ForkedTests) -> Verdict:
+    """Give a mutant to the tests that run its line, or else to those of its folder; then further.
 
-
-def judged_wide(verdict: Verdict, wide: ForkedTests) -> Verdict:
-    """Give a mutant that its tests did not notice to some that go further."""
-    mutant, tests = verdict.mutant, wider(verdict.mutant.module)
-    text = mutated((SOURCE / mutant.module).read_text(), mutant)
-    outcome = wide.ask(mutant.module, text, tests, timeout=WIDER_TIMEOUT, late=Outcome.PASSED)
-    noticed = outcome is Outcome.FAILED
-    return Verdict(mutant, outcome if noticed else verdict.outcome, verdict.tests + len(tests))
+    A test that fails without the mutant, too, has not noticed it.
+    """
+    module, text = mutant.module, mutated((SOURCE / mutant.module).read_text(), mutant)
+    found = ordered(known.tests(module, mutant.line), module, known.seconds)
+    tests = kills.first(found, module) or near(module)
+    for asked in (tests, wider(module)):
+        outcome = forked.ask(module, text, asked, timeout=TIMEOUT, cpu=CPU)
+        by = forked.last
+        if outcome is Outcome.FAILED and not forked.passes([by], timeout=TIMEOUT):
+            others = [test for test in asked if test != by]
+            outcome, unsound = forked.ask(module, text, others, timeout=TIMEOUT, cpu=CPU), by
+            by = forked.last
+            outcome = Outcome.NO_TESTS if by == unsound else outcome
+        if outcome is Outcome.FAILED:
+            return Verdict(mutant, outcome, by)
+        if outcome is Outcome.STOPPED:  # the package has to be imported with it
+            with tempfile.TemporaryDirectory() as folder:
+                few = near(module)
+                return Verdict(
+                    mutant, Sandbox(Path(folder)).ask(module, text, few, timeout=TIMEOUT)
+                )
+    return Verdict(mutant, outcome)
 
 
 def wider(module: Path) -> list[str]:
-    """Models of the part that a module belongs to, and the simulator, which runs most of all."""
+    """What is asked about a mutant of a module that the tests of its line do not notice."""
     part = module.relative_to("openmsmq").as_posix()
-    names = [name for start, some in WIDER.items() if part.startswith(f"{start}/") for name in some]
-    return [*(f"tests/property/test_{name}.py" for name in names), SIMULATOR]
+    found = (tests for start, tests in WIDER.items() if part.startswith(f"{start}/"))
+    return list(next(found, (SIMULATOR,)))
 
 
 def near(module: Path) -> list[str]:
@@ -175,8 +208,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="repeats a run")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="mutants whose names contain this")
-    parser.add_argument("--near", action="store_true", help="first the tests of the same folder")
-    parser.add_argument("--tests", nargs="+", default=TESTS, help="where the tests are")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 32) if given.seed is None else given.seed
     print(f"SEED={seed} repeats this run", flush=True)
@@ -185,11 +216,11 @@ def main() -> int:
     drawn = random.Random(seed).sample(every, min(given.count, len(every)))  # noqa: S311
     counted = [mutant for mutant in drawn if mutant.name not in known]
     print(f"{len(drawn)} of {len(every)} mutants, {len(drawn) - len(counted)} known as equivalent")
-    covered = {} if given.near else coverage_map(given.jobs, given.tests)
-    verdicts = []
-    for verdict in try_all(counted, covered, given.jobs):
+    covered, kills, verdicts = coverage_map(given.jobs), Kills.read(KILLS), []
+    for verdict in try_all(counted, covered, kills, given.jobs):
         verdicts.append(verdict)
         print(f"{len(verdicts):3}/{len(counted)} {verdict}", flush=True)
+        kills.write(KILLS)
     survivors = [verdict for verdict in verdicts if not verdict.is_killed]
     for verdict in survivors:
         print(verdict)

@@ -7,20 +7,22 @@ from pathlib import Path
 
 import pytest
 import tools.mutants
+from tools.coverage_map import CoverageMap, Covered, span_at, spans
 from tools.forked_tests import ForkedTests
 from tools.mutants import (
     EQUIVALENT,
     NO_PART,
     SIMULATOR,
+    WIDER,
+    Kills,
     Verdict,
     equivalent,
     judged,
-    judged_wide,
     modules,
     try_all,
     wider,
 )
-from tools.mutation import mutants
+from tools.mutation import Mutant, mutants
 from tools.sandbox import ROOT, SOURCE, Outcome
 
 MODULE = Path("openmsmq/engine/messages/cursor.py")
@@ -54,31 +56,25 @@ def test_what_is_left_out_is_a_module_that_no_other_part_needs() -> None:
         assert not [path for path in modules() if name in (SOURCE / path).read_text()]
 
 
-def test_the_models_that_are_asked_exist() -> None:
-    for module in modules():
-        *models, simulator = wider(module)
-        assert simulator == SIMULATOR
-        assert all((ROOT / model).is_file() for model in models)
-    assert wider(Path("openmsmq/transports/pgm/source.py"))[:-1] == ["tests/property/test_pgm.py"]
+def test_the_simulator_and_the_models_that_are_asked_exist() -> None:
+    for test in {test for tests in WIDER.values() for test in tests}:
+        file, _, name = test.partition("::")
+        assert f"def {name}" in (ROOT / file).read_text()
+    assert wider(Path("openmsmq/transports/pgm/source.py")) == ["tests/property/test_pgm.py"]
+    assert wider(Path("openmsmq/transports/timer.py")) == [SIMULATOR]
 
 
-@pytest.mark.slow
-def test_what_the_tests_of_its_line_do_not_notice_is_given_to_models(
-    forked: ForkedTests, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = [
-        mutant
-        for mutant in mutants((SOURCE / MODULE).read_text(), MODULE)
-        if mutant.function == "QueueCursor.seek_peek"
-    ]
-    survivors = [Verdict(mutant, Outcome.PASSED, 3) for mutant in found]
-    monkeypatch.setattr(tools.mutants, "wider", lambda _: [TEST])
-    verdicts = [judged_wide(verdict, forked) for verdict in survivors]
-    assert any(verdict.is_killed for verdict in verdicts)
-    assert {verdict.tests for verdict in verdicts} == {4}
-    monkeypatch.setattr(tools.mutants, "WIDER_TIMEOUT", 0.0)
-    late = [judged_wide(verdict, forked) for verdict in survivors]
-    assert not any(verdict.is_killed for verdict in late), "to be late says nothing there"
+def test_tests_that_noticed_most_are_asked_first(tmp_path: Path) -> None:
+    found = next(mutants((SOURCE / MODULE).read_text(), MODULE))
+    kills = Kills()
+    for by in ("b", "c", "c"):
+        kills.add(Verdict(found, Outcome.FAILED, by))
+    kills.add(Verdict(found, Outcome.PASSED, "a"))
+    kills.write(tmp_path / "kills.json")
+    again = Kills.read(tmp_path / "kills.json")
+    assert again.first(["a", "b", "c", "d"], MODULE) == ["c", "b", "a", "d"]
+    assert again.first(["a", "b"], Path("other.py")) == ["a", "b"]
+    assert Kills.read(tmp_path / "none.json") == Kills()
 
 
 @pytest.fixture(scope="module")
@@ -87,43 +83,78 @@ def forked() -> Iterator[ForkedTests]:
         yield tests
 
 
+def drawn_from(function: str) -> list[Mutant]:
+    source = (SOURCE / MODULE).read_text()
+    return [mutant for mutant in mutants(source, MODULE) if mutant.function == function]
+
+
+def covered_by(test: str, drawn: list[Mutant]) -> CoverageMap:
+    """A map in which one test runs the lines of some mutants."""
+    known, found = CoverageMap(seconds={test: 0.1}), spans((SOURCE / MODULE).read_text())
+    for mutant in drawn:
+        span = span_at(found, mutant.line)
+        assert span is not None
+        covered = known.functions.setdefault((MODULE, span.name), Covered(span.digest))
+        covered.lines[mutant.line - span.first] = {test}
+    return known
+
+
 @pytest.mark.slow
 def test_a_mutant_that_no_test_runs_survives(forked: ForkedTests) -> None:
     other = Path("openmsmq/engine/outgoing/sequences.py")
-    verdict = judged(next(mutants((SOURCE / other).read_text(), other)), {}, forked)
+    mutant = next(mutants((SOURCE / other).read_text(), other))
+    verdict = judged(mutant, CoverageMap(), Kills(), forked)
     assert (verdict.outcome, verdict.is_killed) == (Outcome.NO_TESTS, False)
     assert "SURVIVED" in str(verdict)
 
 
 @pytest.mark.slow
-def test_what_the_tests_of_its_folder_do_not_notice_is_given_to_others(
+def test_what_the_tests_of_its_line_do_not_notice_is_given_to_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tools.mutants, "near", lambda _: ["tests/unit/wire"])
-    monkeypatch.setattr(tools.mutants, "FAR", (TEST.partition("::")[0],))
-    source = (SOURCE / MODULE).read_text()
-    found = [m for m in mutants(source, MODULE) if m.function == "QueueCursor.seek_peek"]
-    with ForkedTests(["tests/unit/wire", *tools.mutants.FAR]) as forked:
-        assert any(judged(m, {}, forked).is_killed for m in found)
+    monkeypatch.setattr(tools.mutants, "wider", lambda _: [TEST.partition("::")[0]])
+    with ForkedTests(["tests/unit/wire", TEST.partition("::")[0]]) as forked:
+        found = drawn_from("QueueCursor.seek_peek")
+        assert any(judged(m, CoverageMap(), Kills(), forked).is_killed for m in found)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_what_fails_was_noticed(outcome: Outcome) -> None:
     found = next(mutants((SOURCE / MODULE).read_text(), MODULE))
-    assert Verdict(found, outcome, 1).is_killed is (outcome is Outcome.FAILED)
+    assert Verdict(found, outcome).is_killed is (outcome is Outcome.FAILED)
 
 
 @pytest.mark.slow
 def test_a_mutant_is_given_to_the_tests_of_its_line(forked: ForkedTests) -> None:
     source = (SOURCE / MODULE).read_text()
-    found = [m for m in mutants(source, MODULE) if m.function == "QueueCursor.seek_peek"]
-    verdicts = [judged(m, {m.line: frozenset({TEST})}, forked) for m in found]
-    assert any(verdict.is_killed for verdict in verdicts)
+    found = drawn_from("QueueCursor.seek_peek")
+    known = covered_by(TEST, found)
+    verdicts = [judged(mutant, known, Kills(), forked) for mutant in found]
+    assert {verdict.by for verdict in verdicts if verdict.is_killed} == {TEST}
     assert (SOURCE / MODULE).read_text() == source
 
 
+@pytest.mark.slow
+def test_a_test_that_fails_without_the_mutant_has_not_noticed_it(tmp_path: Path) -> None:
+    file = tmp_path / "test_unsound.py"
+    file.write_text("def test_always(): assert False\n")
+    found = drawn_from("QueueCursor.seek_peek")[0]
+    with ForkedTests([str(file)]) as forked:
+        unsound = f"{file.name}::test_always"
+        assert not forked.passes([unsound], timeout=60)
+        known = covered_by(unsound, [found])
+        assert not judged(found, known, Kills(), forked).is_killed
+
+
 @pytest.mark.acceptance
-def test_all_are_tried_in_the_order_in_which_they_were_drawn() -> None:
+def test_all_are_tried_in_the_order_in_which_they_were_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tools.mutants, "WIDER", {"engine": (TEST,)})
     drawn = list(mutants((SOURCE / MODULE).read_text(), MODULE))[:4]
-    covered = {MODULE: {mutant.line: frozenset({TEST}) for mutant in drawn}}
-    assert [verdict.mutant for verdict in try_all(drawn, covered, 1)] == drawn
+    known, kills = covered_by(TEST, drawn), Kills()
+    known.files = {TEST.partition("::")[0]: ""}
+    verdicts = list(try_all(drawn, known, kills, 1))
+    assert [verdict.mutant for verdict in verdicts] == drawn
+    assert sum(kills.counts[str(MODULE)].values()) == sum(one.is_killed for one in verdicts)
