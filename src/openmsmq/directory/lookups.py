@@ -153,8 +153,7 @@ class Lookups:
 
     def _is_sent_to(self, name: Name) -> bool:
         """Whether there is an outgoing queue for it, which needs to know its owner."""
-        outgoing = self._local.queues.find_outgoing
-        return isinstance(name, PublicName) and outgoing(name) is not None
+        return isinstance(name, PublicName) and self._local.queues.has_outgoing(name)
 
     def forget(self, name: Name) -> None:
         """Know nothing of a name any longer."""

@@ -10,7 +10,7 @@ from tests.unit.directory.test_service import ORDERS, SEND, UNKNOWN, answer
 from openmsmq.directory import lookups
 from openmsmq.directory.elsewhere import Owned
 from openmsmq.errors import NoDs, QueueNotFound
-from openmsmq.names.format import DistributionListName, parse_format_name
+from openmsmq.names.format import DistributionListName, PublicName, parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
 
@@ -103,6 +103,12 @@ def test_a_public_queue_is_found_by_its_path_name() -> None:
     in_office(test)
 
 
+def _path(name: str) -> PathName:
+    path = parse_name(f"hq-app\\{name}")
+    assert isinstance(path, PathName)
+    return path
+
+
 def test_at_most_so_many_names_are_known_and_those_that_are_sent_to_among_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -115,12 +121,13 @@ def test_at_most_so_many_names_are_known_and_those_that_are_sent_to_among_them(
         used = await guid_of(office.tree, ORDERS)
         await answer(office, lambda: office.service.look_up(f"PUBLIC={used}"))
         office.driver.call(lambda: office.local.open_queue(f"PUBLIC={used}", SEND))
+        passed_on = PublicName(UUID(int=1000))
+        names.found(_path("passed"), Owned(passed_on.guid, UUID(int=1)))
+        office.driver.call(lambda: office.local.queues.forwarding(passed_on, is_sideways=False))
         for number in range(30):
-            path = parse_name(f"hq-app\\queue{number}")
-            assert isinstance(path, PathName)
-            names.found(path, Owned(UUID(int=number + 1), UUID(int=1)))
+            names.found(_path(f"queue{number}"), Owned(UUID(int=number + 1), UUID(int=1)))
         assert len(view.paths) + len(view.owners) <= 10
-        assert used in view.owners
+        assert {used, passed_on.guid} <= view.owners.keys()
         assert UUID(int=30) in view.owners
         assert UUID(int=1) not in view.owners
 

@@ -177,6 +177,10 @@ class Queues:
         """The outgoing queue for a destination, if there is one."""
         return self._by_name.get(name.key)
 
+    def has_outgoing(self, name: FormatName) -> bool:
+        """Whether there is one for messages of programs here or of other managers."""
+        return any(_outgoing_key(name, purpose) in self._by_name for purpose in Purpose)
+
     def outgoing(self, name: FormatName, purpose: Purpose = Purpose.SEND) -> ManagedQueue:
         """The outgoing queue for a destination, one for each ([MS-MQDMPR] 3.1.7.1.5, A-24).
 
