@@ -132,6 +132,16 @@ def test_the_purpose_of_a_queue_is_known_after_a_restart(station: Station) -> No
     assert len(again.queues(Purpose.ANSWER)) == 1
 
 
+def test_that_programs_send_by_a_queue_is_known_after_a_restart(station: Station) -> None:
+    """Else it would be bounded, and dropped, as those of strangers are."""
+    station.take(wanting(1, third(1)))
+    station.core.queues.outgoing(parse_format_name(third(1)))
+    commit_all(station.core)
+    again = station.restart()
+    assert again.core.acknowledgements.queues(Purpose.UNSOLICITED) == []
+    assert [queue.properties.purpose for queue in outgoing(again)] == [Purpose.SEND]
+
+
 # Bounds
 
 

@@ -420,3 +420,10 @@ def test_a_sender_is_named_in_the_way_that_the_header_says(
     with pytest.raises(Malformed) as caught:
         check_sender_id(header)
     assert (caught.value.field, caught.value.offset) == (field, 0)
+
+
+def test_a_message_without_a_security_header_is_taken_as_it_is() -> None:
+    packet = parcel("a body")
+    found = examiner().examine(packet, VALID)
+    assert (found.packet, found.fault) == (packet, None)
+    assert examiner().examined(packet, VALID) == packet

@@ -105,3 +105,19 @@ def test_nothing_is_owed_for_a_group_but_that_it_was_transactional(
     assert Owed(alone.flags) == (Owed.NOTHING if place is None else Owed.TRANSACTIONAL)
     facts = {(record.flags & ~MEMBER, record.expires) for record in records}
     assert facts == {(alone.flags, alone.expires)}
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_a_group_for_a_queue_that_its_sender_may_not_send_to_is_looked_at_one_by_one(
+    is_allowed: bool,
+) -> None:
+    """Each is refused with its reason then."""
+    station = Station()
+    who = "AN" if is_allowed else "SY"
+    station.world.queue("q", permissions=f"D:(A;;LC;;;{who})")
+    framer = PacketFramer()
+    framer.receive_data(b"".join(parcel("a", number=n) for n in range(1, 6)))
+    (group,) = (group_of(part) for part in framer.parts() if isinstance(part, PacketGroup))
+    station.arrivals.take(station.origin, [group], lambda outcome: None)
+    commit_all(station.core)
+    assert len(station.world.entries(station.world.find("q"))) == 5 * is_allowed

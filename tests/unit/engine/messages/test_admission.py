@@ -51,6 +51,7 @@ def test_the_same_id_twice_in_one_send_is_one_message(world: World, queue: Manag
     both = [once(queue, "a", 1), once(queue, "a", 2)]
     assert world.done(world.enqueuer.post(queue, both)) == [1, 1]
     assert world.bodies(queue) == ["a-1"]
+    assert world.count("repeated sends") == 1
 
 
 def test_a_commit_that_failed_leaves_no_id(world: World, queue: ManagedQueue) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.unit.engine.world import (
@@ -17,11 +18,13 @@ from tests.unit.engine.world import (
     message,
 )
 
+from openmsmq.engine.arrivals.incoming import SOURCE
+from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages.disposition import EVENTS, OWED
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import CHUNK_SIZE
+from openmsmq.engine.storage.layout import CHUNK_SIZE, Owed
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import StorageFailed, StorageFull
@@ -549,6 +552,18 @@ def test_five_classes_are_withheld_from_strangers(
     world.core.acknowledgements.acknowledge(None, packet, reason, 0)
     is_sent = insecure or reason not in INSECURE_CLASSES
     assert classes(world, admin) == [reason] * is_sent
+
+
+@pytest.mark.parametrize("flags", [0, Owed.STRANGER])
+def test_they_are_told_to_managers_whose_certificate_is_pinned(world: World, flags: int) -> None:
+    """Unless the message came on a session that has not shown it."""
+    admin = world.queue("admin")
+    packet = letter(acknowledge=ALL, admin=ADMIN, express=True).packet
+    source = UUID(bytes_le=packet[SOURCE])
+    world.core.peers.configure(Identity.ADDRESS, {"PARTNER": Pin(source, certificate="aa")})
+    for value in INSECURE_CLASSES:
+        world.core.acknowledgements.acknowledge(None, packet, MessageClass(value), flags)
+    assert classes(world, admin) == ([] if flags else list(map(MessageClass, INSECURE_CLASSES)))
 
 
 def test_acknowledgements_have_identifiers_of_their_own(world: World, queue: ManagedQueue) -> None:

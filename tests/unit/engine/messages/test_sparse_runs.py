@@ -25,6 +25,15 @@ def test_a_run_with_few_messages_left_is_taken_apart_after_a_minute(world: World
     check(world)
 
 
+def test_the_next_run_with_few_messages_left_is_taken_apart_too(world: World) -> None:
+    for name in ("q", "r"):
+        queue = world.queue(name)
+        fill(world, queue)
+        world.take(queue, 7)
+        world.tick(sparse_runs.PATIENCE)
+        assert not runs(world)
+
+
 def test_a_run_with_a_quarter_left_stays(world: World) -> None:
     queue = world.queue()
     fill(world, queue)

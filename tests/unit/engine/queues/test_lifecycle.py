@@ -149,6 +149,19 @@ def test_changes_made_together_are_all_made(world: World) -> None:
         assert (found.properties.label, found.properties.quota) == ("new", 3)
 
 
+def test_a_queue_is_created_changed_and_sent_to_with_one_commit(world: World) -> None:
+    created = world.core.queue_lifecycle.create(properties("q"))
+    queue = world.find()
+    changed = world.core.queue_lifecycle.change(queue, NOW + 1, {"label": "new", "quota": 3})
+    sent = world.enqueuer.post(queue, [letter("a")])
+    for pending in (created, changed, sent):
+        world.done(pending)
+    again = world.restart()
+    found = again.find()
+    assert (found.properties.label, found.properties.quota, found.messages) == ("new", 3, 1)
+    assert again.bodies(found) == ["a"]
+
+
 def test_a_change_that_is_not_possible_is_refused_at_once(world: World) -> None:
     queue = world.queue()
     with pytest.raises(IllegalPropertyValue):

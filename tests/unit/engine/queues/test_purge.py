@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.engine.world import (
+    NOW,
     READER,
     World,
     commit_all,
@@ -125,6 +126,30 @@ def test_two_purges_at_once_count_every_message_once(world: World) -> None:
     second = world.core.queue_lifecycle.purge(queue)
     assert world.done(first) + world.done(second) == 3
     assert (queue.messages, queue.total_size) == (0, 0)
+
+
+def test_a_purge_counts_what_cannot_be_read_yet(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, letter("a"), letter("b", number=2)._replace(due=NOW + 60))
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 2
+    world.tick(60)
+    assert world.read(queue) == []
+
+
+@pytest.mark.parametrize("commits", [1, 2])
+def test_a_purge_of_what_cannot_be_read_yet_may_fail(world: World, commits: int) -> None:
+    """Of either part; the rest is there then."""
+    queue = world.queue()
+    waiting = [letter(f"{n}", number=n)._replace(due=NOW + 60) for n in range(10, 13)]
+    world.send(queue, letter("a"), *waiting)
+    pending = world.core.queue_lifecycle.purge(queue)
+    for _ in range(commits - 1):
+        world.commit()
+    world.commit(StorageFailed("broken"))
+    with pytest.raises(StorageFailed):
+        world.done(pending)
+    world.tick(60)
+    assert "12" in world.bodies(queue)
 
 
 def test_a_purge_that_fails_leaves_the_messages_readable(world: World, small_steps: None) -> None:

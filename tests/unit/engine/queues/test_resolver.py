@@ -15,6 +15,7 @@ from openmsmq.errors import QueueNotFound
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parse import parse_name
+from openmsmq.names.parts import host_key
 from openmsmq.names.path import shown
 from openmsmq.types.queues import QueueKind
 
@@ -262,3 +263,15 @@ def test_a_url_is_of_this_manager_only_with_its_port() -> None:
     assert resolver.local(usual) == "private$\\orders"
     assert resolver.local(other) is None
     assert resolver.local(parse_format_name("DIRECT=OS:here\\q")) == "q"
+
+
+def test_the_url_under_which_others_reach_this_manager_is_its_own() -> None:
+    """A proxy in front of it has another name, and perhaps another port."""
+    resolver = World().core.queues.resolver
+    resolver.http_port = 8080
+    resolver.http_place = (host_key("shop.example"), 443)
+    usual = parse_format_name("DIRECT=HTTPS://Shop.Example/msmq/private$/orders")
+    other = parse_format_name("DIRECT=HTTPS://shop.example:444/msmq/private$/orders")
+    assert resolver.local(usual) == "private$\\orders"
+    assert resolver.local(other) is None
+    assert resolver.local(parse_format_name("DIRECT=OS:shop.example\\q")) is None

@@ -483,6 +483,22 @@ def test_silent_connections_do_not_keep_other_managers_out(tmp_path: Path) -> No
     run(test)
 
 
+def test_silent_connections_give_way_and_sessions_do_not(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "b", sessions_max=2) as (b, place), Crowd(place) as crowd:
+            queue = await b.create()
+            host, port = place
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
+                await a.send(r"DIRECT=OS:b\private$\q", "1")
+                assert await b.receive(queue) == ["1"]
+                for _ in range(5):
+                    await crowd.connect()
+                await until(lambda: b.transport.ended_by[SessionEnd.TOO_MANY] == 4)
+                assert [link.is_open for link in a.transport.links] == [True]
+
+    run(test)
+
+
 def test_beyond_all_limits_a_connection_is_just_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.transports.wires import Net, Station, state, statuses
+from tests.unit.transports.wires import Net, Peer, Station, state, statuses
 
 from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, Origin
 from openmsmq.engine.arrivals.incoming import SOURCE
@@ -279,6 +279,17 @@ def test_another_way_is_taken_when_a_hop_is_down_and_the_best_one_when_it_is_bac
     found.net.wait(60)
     assert found["c"].texts("q") == ["1", "2", "3"]
     assert found.net.tries[before].host == found["b"].host
+
+
+def test_another_way_is_taken_when_a_hop_accepts_connections_and_says_nothing() -> None:
+    """It may hang: a session that never opened is as good as none (RT-02)."""
+    found = triangle()
+    target = found.queue("c")
+    down(found, "b")
+    found.net.listeners[found["b"].host, found["b"].port] = Peer().meet
+    found.send("a", target, b"1", recoverable=True)
+    found.net.wait(180)
+    assert found["c"].texts("q") == ["1"]
 
 
 def test_a_router_keeps_messages_while_the_next_one_is_down() -> None:

@@ -10,7 +10,12 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from openmsmq.transports.pgm.network import RECEIVE_BUFFER, MulticastNetwork, default_interface
+from openmsmq.transports.pgm.network import (
+    PROTOCOL,
+    RECEIVE_BUFFER,
+    MulticastNetwork,
+    default_interface,
+)
 
 LOOPBACK, GROUP = IPv4Address("127.0.0.1"), IPv4Address("239.192.7.1")
 Received = list[tuple[bytes, IPv4Address, IPv4Address]]
@@ -20,6 +25,18 @@ def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("", 0))
         return int(probe.getsockname()[1])
+
+
+def exchange_raw(network: MulticastNetwork) -> list[int]:
+    """The sizes of the IP headers of two packets to a group, with and without an alert."""
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, PROTOCOL) as member:
+        member.settimeout(10)
+        membership = GROUP.packed + LOOPBACK.packed
+        member.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+        for is_alert in (True, False):
+            assert network.send_group(b"alert?", GROUP, is_alert=is_alert)
+        packets = [member.recv(100) for _ in range(2)]
+    return [4 * (packet[0] & 15) for packet in packets if packet.endswith(b"alert?")]
 
 
 def exchange(udp_port: int | None, *groups: IPv4Address) -> Received:
@@ -88,6 +105,17 @@ def test_raw_packets_have_protocol_113() -> None:
     found = exchange(None, GROUP)
     assert {data for data, _, _ in found} >= {b"group", b"near", b"alone"}
     assert all(source == LOOPBACK for _, source, _ in found)
+
+
+@pytest.mark.skipif(not may_open_raw(), reason="raw sockets need CAP_NET_RAW")
+@pytest.mark.parametrize("is_alert", [True, False])
+def test_routers_are_alerted_by_an_option_of_ip_if_that_is_wanted(is_alert: bool) -> None:
+    """PGM-024."""
+    network = MulticastNetwork(LOOPBACK, udp_port=None, ttl=16, is_alert=is_alert)
+    try:
+        assert exchange_raw(network) == ([24, 20] if is_alert else [20, 20])
+    finally:
+        network.close()
 
 
 def test_there_is_an_interface() -> None:

@@ -319,3 +319,18 @@ def test_spms_count_for_the_rate() -> None:
     size = sum(len(spm.pack()) for spm in spms)
     assert isinstance(sent[1], PgmData)
     assert sent[0] == pytest.approx(size / timing.rate - timing.bucket_s)
+
+
+def test_people_see_how_a_source_stands() -> None:
+    wire = Wire(timing=fast())
+    assert wire.source.info().state == "opening"
+    wire.source.submit(b"a" * 4000)
+    sent = len(wire.run(10))
+    wire.ask(1)
+    found = wire.source.info()
+    assert (found.direction, found.group, found.source) == ("outgoing", "234.1.1.1:8001", str(HERE))
+    assert (found.session, found.state, found.lost) == (str(TSI), "open", 0)
+    assert 3 <= found.packets <= sent
+    assert (found.requests, found.repairs) == (1, 0)
+    wire.run(20)
+    assert wire.source.info().repairs == 1

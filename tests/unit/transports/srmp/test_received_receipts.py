@@ -212,3 +212,20 @@ def test_the_figures_of_a_stream_follow_its_receipts() -> None:
     assert found.last_ack == StreamPlace(stream, 3, 2)
     assert (found.first_unacknowledged, found.last_unacknowledged) == (NOWHERE, NOWHERE)
     assert (found.unacknowledged, found.resend_time) == (0, 0)
+
+
+def test_a_stream_whose_messages_are_all_gone_is_over() -> None:
+    """The next message begins another one."""
+    web, a, b = web_pair()
+    web.fault = lambda request: Fault.LOST
+    queue = a.out()
+    send(a, "1")
+    web.wait(2)
+    assert len(queue.sequences.all) == 1
+    a.done(a.local.queue_lifecycle.purge(queue))
+    web.wait(2)
+    assert a.out().sequences.all == []
+    web.fault = lambda request: Fault.NONE
+    send(a, "2")
+    web.wait(60)
+    assert b.bodies(b.local.find_queue("q")) == [b"2"]
