@@ -555,7 +555,7 @@ def test_five_classes_are_withheld_from_strangers(
 
 
 @pytest.mark.parametrize("flags", [0, Owed.STRANGER])
-def test_they_are_told_to_managers_whose_certificate_is_pinned(world: World, flags: int) -> None:
+def test_managers_whose_certificate_is_pinned_hear_of_them(world: World, flags: int) -> None:
     """Unless the message came on a session that has not shown it."""
     admin = world.queue("admin")
     packet = letter(acknowledge=ALL, admin=ADMIN, express=True).packet
