@@ -326,8 +326,8 @@ class Core(EngineState):
             self._write_shift()
         begins = self.delays.next <= self.timeline.exact and self.delays.release()
         begins |= self.sparse_runs.next <= self.timeline.now and self.sparse_runs.sweep()
-        abandoned = self.abandoned_transactions
-        begins |= abandoned.next <= self.timeline.now and abandoned.retry()
+        for refused in (self.abandoned_transactions, self.removal):
+            begins |= refused.next <= self.timeline.now and refused.retry()
         if not self.expiry.is_due:
             return begins
         begins |= self._expiry_sweep.start()
@@ -349,7 +349,8 @@ class Core(EngineState):
     @property
     def next_deadline(self) -> float | None:
         """In how many seconds from the last tick something is to be done; None for never."""
-        parts = (self.delays, self.expiry, self.sparse_runs, self.abandoned_transactions)
+        refused = self.abandoned_transactions, self.removal
+        parts = (self.delays, self.expiry, self.sparse_runs, *refused)
         left = [seconds for part in parts if (seconds := part.seconds_left) is not None]
         return min(left, default=None)
 

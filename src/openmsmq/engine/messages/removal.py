@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from math import inf
 from struct import pack
+from typing import Final
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
@@ -20,6 +22,9 @@ from openmsmq.engine.storage.layout import PURGED_ROW, queue_key
 from openmsmq.engine.storage.runs import record_of
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import MessageClass
+
+RETRY_S: Final = 5
+"Seconds after which a removal is tried again that the disk has refused."
 
 
 class Removal:
@@ -38,6 +43,25 @@ class Removal:
         self._expiry = expiry
         self._express = express
         self._dispositions = dispositions
+        self._refused: dict[ManagedQueue, list[int]] = {}
+        "Messages that were purged, and whose removal the disk has refused."
+        self.next: float = inf
+        "When it is tried again, in seconds as lifetimes count them."
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until then; None if nothing is left to do."""
+        return None if self.next == inf else max(0.0, self.next - self._state.timeline.now)
+
+    def retry(self) -> bool:
+        """Remove what was purged, once more; whether there was anything."""
+        refused, self._refused = self._refused, {}
+        self.next = inf
+        for queue, lookups in refused.items():
+            queue.holds.release(lookups)
+            if not queue.deleted:
+                self.remove_purged(queue, lookups)
+        return bool(refused)
 
     def remove(
         self,
@@ -111,7 +135,7 @@ class Removal:
     def remove_purged(self, queue: ManagedQueue, lookups: list[int]) -> Future[None]:
         """Messages that were purged while a reader held them are released: now they go.
 
-        Should that fail, they stay out of sight, and go when the manager is started again.
+        Should that fail, they stay out of sight, and go a little later.
         """
         pending: Future[None] = Future()
         express = [queue.express[lookup] for lookup in lookups if lookup in queue.express]
@@ -136,7 +160,12 @@ class Removal:
             self.forget(queue, stored)
             pending.succeed(None)
 
-        self._state.submit(apply, committed, pending.fail)
+        def failed(error: BaseException) -> None:
+            self._refused.setdefault(queue, []).extend(stored)
+            self.next = min(self.next, self._state.timeline.now + RETRY_S)
+            pending.fail(error)
+
+        self._state.submit(apply, committed, failed)
         return pending
 
 

@@ -85,7 +85,11 @@ class Confirmations:
         """
         first, end = queue.sequences.range_of(sequence)
         end = min(end, (LOOKUP_BASE | self._core.numbers.arrival_loaded) + 1)
-        self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
+        keys = index_key(queue.number, first), index_key(queue.number, end)
+        if next(iter(self._core.snapshot.scan(Table.INDEX, *keys)), None) is None:
+            self.finish(queue)  # they have left, and wait to be consumed at most
+        else:
+            self._leave(queue, *keys)
 
     def _leave(self, queue: ManagedQueue, first: bytes, end: bytes) -> None:
         """Messages between two keys have reached their queue; some with each commit."""

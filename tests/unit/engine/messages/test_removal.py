@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.engine.messages.expiring import EXPRESS, send
 from tests.unit.engine.world import (
     MANY,
     READER,
     World,
+    commit_all,
 )
 
+from openmsmq.engine.messages.removal import RETRY_S
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
+from openmsmq.errors import StorageFailed
 from openmsmq.types.lookup import ranges_of
 
 
@@ -67,6 +71,40 @@ def test_what_was_purged_and_given_back_goes_with_a_queue_deleted_meanwhile(
     world.done(pending)
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
         assert not world.rows(table)
+
+
+def test_what_was_purged_and_given_back_goes_a_little_later_if_the_disk_refuses(
+    world: World,
+) -> None:
+    """Meanwhile no one reads it."""
+    queue = world.queue()
+    world.send(queue, "a", "b")
+    (entry,) = world.take(queue, 1, READER)
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 1
+    pending = world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=False)
+    for _ in range(2):
+        world.commit(StorageFailed("EIO"))
+        assert (world.read(queue), queue.messages) == ([], 1)
+        assert world.core.next_deadline == RETRY_S
+        assert world.pass_time(RETRY_S)
+    with pytest.raises(StorageFailed):
+        world.done(pending)
+    commit_all(world.core)
+    assert (queue.messages, world.core.next_deadline) == (0, None)
+    assert not world.rows(Table.INDEX)
+
+
+def test_a_queue_that_is_deleted_meanwhile_takes_it_along(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    (entry,) = world.take(queue, 1, READER)
+    world.done(world.core.queue_lifecycle.purge(queue))
+    world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=False)
+    world.commit(StorageFailed("EIO"))
+    world.done(world.core.queue_lifecycle.delete(queue))
+    world.tick(RETRY_S)
+    assert world.core.next_deadline is None
+    assert not world.rows(Table.INDEX)
 
 
 def test_a_purge_leaves_locked_messages_to_their_holders(world: World) -> None:

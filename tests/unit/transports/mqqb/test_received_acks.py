@@ -198,6 +198,24 @@ def test_after_a_restore_a_later_sequence_of_the_backup_tells_the_same(station: 
     assert left(again) == ["4"]
 
 
+@pytest.mark.parametrize("ordinal", [2, 7])
+def test_after_a_restore_what_has_arrived_is_not_looked_for_again(
+    station: Station, ordinal: int
+) -> None:
+    """It waits to be consumed; every later acknowledgement would be a commit for nothing."""
+    send(station, "1", "2", dead_letter=True)
+    later = station.restart()
+    put(later, "3", dead_letter=True)
+    again = restored(later)
+    body = again.order_ack(ordinal, 1)
+    for is_new in (True, False):
+        again.received_acks.ordered(again.origin, body.tx_sequence_id, 1)
+        assert again.core.wants_commit is is_new
+        commit_all(again.core)
+    assert left(again) == ["3"]
+    assert again.out.sequences.all, "what has arrived is to be consumed yet"
+
+
 def test_a_message_that_is_sent_meanwhile_has_not_arrived(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
