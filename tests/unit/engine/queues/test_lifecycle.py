@@ -154,8 +154,8 @@ def test_a_queue_is_created_changed_and_sent_to_with_one_commit(world: World) ->
     queue = world.find()
     changed = world.core.queue_lifecycle.change(queue, NOW + 1, {"label": "new", "quota": 3})
     sent = world.enqueuer.post(queue, [letter("a")])
-    for pending in (created, changed, sent):
-        world.done(pending)
+    commit_all(world.core)
+    assert [created.error, changed.error, sent.error] == [None] * 3
     again = world.restart()
     found = again.find()
     assert (found.properties.label, found.properties.quota, found.messages) == ("new", 3, 1)
