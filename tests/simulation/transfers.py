@@ -6,9 +6,11 @@ crashes and full disks cut anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from openmsmq.types.message import Message
 from tests.simulation.groups import alike
 from tests.simulation.ledger import Letter, Sort
 from tests.simulation.node import Node
@@ -31,6 +33,8 @@ class Transfers:
         self._others = others
         self._scheduler = scheduler
         self._chance = chance
+        self.protect: Callable[[list[Message]], list[Message]] = lambda messages: messages
+        "Signs messages, or lets them be encrypted."
 
     def go(self) -> None:
         """Send something, and go on with it."""
@@ -50,7 +54,7 @@ class Transfers:
         programs, target = self._programs, self._chance.choice(self._others)
         queue = PLAIN[self._chance.random() < 0.2]
         letters = self._letters(target, queue, Sort.RECOVERABLE)
-        messages = alike(letters, self._chance)
+        messages = self.protect(alike(letters, self._chance))
         pending = programs.try_send(target, queue, letters, None, messages)
         if pending is not None:
             programs.answer(pending, letters)
@@ -63,7 +67,7 @@ class Transfers:
         transaction = local.begin()
         queue = TRANSACTIONAL[self._chance.random() < 0.2]
         letters = self._letters(target, queue, Sort.TRANSACTIONAL)
-        messages = alike(letters, self._chance)
+        messages = self.protect(alike(letters, self._chance))
         if programs.try_send(target, queue, letters, transaction, messages) is None:
             letters = []
         end = programs.commit if self._chance.random() < 0.85 else programs.abort

@@ -43,13 +43,14 @@ from tests.simulation.node import Node
 from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Programs, set_up
 from tests.simulation.readers import Reader
 from tests.simulation.restoring import Backups
+from tests.simulation.signatures import Signatures
 from tests.simulation.trace import Trace
 from tests.simulation.transfers import Transfers
 from tests.simulation.web import Links
 
 EVENTS_MAX: Final = 300_000
 OFFSETS: Final = (0.0, 1.0, -1.0, 20.0, -20.0, 3600.0, -3600.0)
-ALSO: Final = frozenset(("dependents", "groups", "readers", "transfers"))
+ALSO: Final = frozenset(("dependents", "groups", "readers", "signatures", "transfers"))
 "What was added later, and lets seeds be something else."
 QUIET: Final = 3000.0
 "Seconds without faults after which everything is where it belongs."
@@ -59,6 +60,9 @@ PATIENT: Final = 100.0
 
 class World:
     """All there is in one simulation."""
+
+    signatures: Signatures | None = None
+    "Programs that sign, in some worlds."
 
     def __init__(
         self, seed: int, *, trace: bool = False, also: Collection[str] = ALSO, http: float = 0.0
@@ -109,7 +113,7 @@ class World:
         group_chance = Random(f"{seed} groups")
         if "groups" in also and group_chance.random() < 0.5 and not self.clones:
             self.groups = [Groups(each, self.scheduler, group_chance) for each in self.programs]
-        self.transfers = self._make_transfers() if "transfers" in also else []
+        self.transfers = self._make_transfers(also) if "transfers" in also else []
         "Programs that send groups of messages to other managers."
         self.clients: list[Client] = []
         if self._has_clients():
@@ -139,16 +143,20 @@ class World:
         usual = (Identity.ADDRESS, Identity.ADDRESS, Identity.PINNED)
         self.identity = self.extra.choice(usual if self.hostile.claims else others)
 
-    def _make_transfers(self) -> list[Transfers]:
+    def _make_transfers(self, also: Collection[str]) -> list[Transfers]:
         chance = Random(f"{self.seed} transfers")
         if self.clones or chance.random() >= 0.3:
             return []
-        return [
+        found = [
             Transfers(
                 each, [node for node in self.nodes if node is not each.node], self.scheduler, chance
             )
             for each in self.programs
         ]
+        signing = Random(f"{self.seed} signatures")
+        if "signatures" in also and signing.random() < 0.5 and self.net.links is None:
+            self.signatures = Signatures(self.nodes, found, signing)
+        return found
 
     def _has_clients(self) -> bool:
         """Whether programs use connections; after a restore it is not known what was answered."""

@@ -97,5 +97,9 @@ SENDER_AGE_MAX: Final = 1200
 """Seconds that certificates of a user are remembered ([MS-MQQB] 3.1.3.1). At the limit: the
 directory is asked again.
 """
+SENDER_WAIT_MAX: Final = 300
+"""Seconds that a message waits for an answer of the directory about its sender, and its session
+with it. At the limit: it is refused, as [MS-MQQB] 3.1.5.8.3 has it, until there is an answer.
+"""
 SENDERS_ASKED_MAX: Final = 53
 "Users that the directory is asked for at once. At the limit: further ones wait for their next try."

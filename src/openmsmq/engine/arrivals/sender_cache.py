@@ -6,10 +6,17 @@ Rules do not wait for a network: who is not known is asked for, and the message 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from openmsmq.engine.arrivals.limits import SENDER_AGE_MAX, SENDERS_DROPPED, SENDERS_MAX
+from openmsmq.engine.arrivals.limits import (
+    SENDER_AGE_MAX,
+    SENDER_WAIT_MAX,
+    SENDERS_DROPPED,
+    SENDERS_MAX,
+)
 from openmsmq.security.sid import Sid
+
+T = TypeVar("T")
 
 
 class SenderPending(Exception):
@@ -31,12 +38,16 @@ class SenderCache:
         "Those that have certificates, the oldest first."
         self._strangers: dict[Sid, _Sender] = {}
         "Those that have none: they take no place of the others."
+        self._unanswered: dict[Sid, tuple[float, float]] = {}
+        "When the directory was asked first and last for those it did not answer, the oldest first."
 
     def certificates(self, sid: Sid, now: float) -> tuple[bytes, ...]:
         """The certificates of a user, in DER; `SenderPending` if the directory has to be asked.
 
-        An answer counts for a time from when it came, not from when it was used last
-        ([MS-MQQB] 3.1.3.1, 3.1.6.13). Someone who can be no user of a domain has none.
+        Without an answer for long there are none: a message must not hold back all that its manager
+        sends as long as no controller answers (MSEC-A18). An answer counts for a time from when it
+        came, not from when it was used last ([MS-MQQB] 3.1.3.1, 3.1.6.13). Someone who can be no
+        user of a domain has none.
         """
         if sid.authority != 5 or sid.subauthorities[:1] != (21,):
             return ()
@@ -47,18 +58,34 @@ class SenderCache:
                     return found.certificates
                 del senders[sid]
         self._ask(sid)
+        if self._has_waited(sid, now):
+            return ()
         raise SenderPending
+
+    def _has_waited(self, sid: Sid, now: float) -> bool:
+        """Whether messages of a user have come again and again, for as long as they may."""
+        first, last = self._unanswered.pop(sid, (now, now))
+        if now >= last + SENDER_AGE_MAX:  # that was another message
+            first = now
+        _make_room(self._unanswered)
+        self._unanswered[sid] = first, now
+        return now >= first + SENDER_WAIT_MAX
 
     def found(self, sid: Sid, certificates: tuple[bytes, ...], now: float) -> None:
         """The directory has answered; a full cache loses its oldest half ([MS-MQQB] 3.1.5.8.3)."""
         senders = self._known if certificates else self._strangers
         self.forget(sid)
-        if len(senders) >= SENDERS_MAX:
-            for old in list(senders)[:SENDERS_DROPPED]:
-                del senders[old]
+        _make_room(senders)
         senders[sid] = _Sender(now, certificates)
 
     def forget(self, sid: Sid) -> None:
         """Ask for a user again."""
-        self._known.pop(sid, None)
-        self._strangers.pop(sid, None)
+        for senders in (self._known, self._strangers, self._unanswered):
+            senders.pop(sid, None)
+
+
+def _make_room(senders: dict[Sid, T]) -> None:
+    """Forget the oldest half of a table that is full ([MS-MQQB] 3.1.5.8.3)."""
+    if len(senders) >= SENDERS_MAX:
+        for old in list(senders)[:SENDERS_DROPPED]:
+            del senders[old]

@@ -43,6 +43,34 @@ def test_a_full_cache_loses_its_oldest_half() -> None:
     assert all(cache.certificates(user(number), 100) for number in range(26, 54))
 
 
+def test_a_directory_that_does_not_answer_is_not_waited_for_for_ever() -> None:
+    """MSEC-066: a short outage costs nothing; a long one does not hold back what is behind."""
+    asked: list[Sid] = []
+    cache = SenderCache(asked.append)
+    for now in (0, 100, 299):
+        with pytest.raises(SenderPending):
+            cache.certificates(user(1), now)
+    assert cache.certificates(user(1), 300) == ()
+    assert cache.certificates(user(1), 301) == ()
+    assert asked == [user(1)] * 5, "it is asked for all the same"
+    cache.found(user(1), (b"certificate",), 302)
+    assert cache.certificates(user(1), 303) == (b"certificate",)
+
+
+def test_the_wait_is_that_of_one_message() -> None:
+    """Another one much later waits as long; and there is room for some of them only."""
+    cache = SenderCache(lambda sid: None)
+    for now in (0, 1200, 1499):
+        with pytest.raises(SenderPending):
+            cache.certificates(user(1), now)
+    assert cache.certificates(user(1), 1500) == ()
+    for number in range(2, 55):
+        with pytest.raises(SenderPending):
+            cache.certificates(user(number), 1500)
+    with pytest.raises(SenderPending):
+        cache.certificates(user(1), 1500)
+
+
 def test_who_is_no_user_of_a_domain_is_not_asked_for() -> None:
     asked: list[Sid] = []
     cache = SenderCache(asked.append)

@@ -18,6 +18,7 @@ from openmsmq.engine.arrivals.examination import (
     ExaminedPacket,
     Keyring,
 )
+from openmsmq.engine.arrivals.limits import SENDER_WAIT_MAX
 from openmsmq.engine.arrivals.sender_cache import SenderCache
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import StorageFull
@@ -520,6 +521,27 @@ def test_a_sender_that_the_directory_has_to_be_asked_for(
     a.send(a.out(TO_B), bob, *messages("5", recoverable=recoverable))
     net.wait(60)
     assert b.texts("q") == ["2", "3", "5"], "the certificate is that of someone else"
+
+
+@KINDS
+def test_an_unknown_sender_does_not_hold_back_its_session_for_ever(
+    recoverable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MSEC-066: the directory is down; in the end the message is refused, and kept as such."""
+    net, a, b = pair()
+    anna = Sid(5, (21, 1, 2, 3, 1000))
+    examine, start = b.local.examiner.examine, net.now
+    monkeypatch.setattr(
+        b.local.examiner, "examine", lambda packet, now: examine(packet, VALID + net.now - start)
+    )
+    b.local.examiner.directory = SenderCache(lambda sid: None)
+    signed = Message(b"2", recoverable=recoverable, signer=replace(signer(), sender=anna))
+    a.send(a.out(TO_B), signed, *messages("3", recoverable=recoverable))
+    net.wait(SENDER_WAIT_MAX - 60)
+    assert b.texts("q") == []
+    net.wait(120)
+    assert b.texts("q") == ["3"]
+    assert len(b.bodies(b.local.queues.refused)) == 1
 
 
 @KINDS
