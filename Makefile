@@ -93,7 +93,7 @@ serve: $(READY)  ## run a manager in the foreground; DATA=directory
 	$(BIN)/openmsmq serve --data $(DATA)
 
 sim: $(READY)  ## managers in virtual time, on disks and wires that fail; SEEDS=n
-	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+	$(BIN)/python -m tests.simulation --keep-going --seeds $(SEEDS)
 
 demo: $(READY)  ## the whole product in two minutes: two managers, a crash, Spark, exact counts
 	@mkdir -p build

@@ -22,7 +22,7 @@ from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
-from tests.simulation.__main__ import attempt
+from tests.simulation.__main__ import attempt, problems
 from tests.simulation.world import Failed, simulate
 
 ALL, SOME = 1.0, 0.5
@@ -71,7 +71,7 @@ def test_nor_with_3000(first: int, http: float) -> None:
     with Pool() as pool:
         seeds = range(first, first + 100)
         tried = pool.imap_unordered(partial(attempt, http=http), seeds, 4)
-        assert [problem for problem in tried if problem] == []
+        assert problems(tried) == []
 
 
 def answer_before_the_commit(patch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -52,6 +53,18 @@ EVENTS_MAX: Final = 300_000
 OFFSETS: Final = (0.0, 1.0, -1.0, 20.0, -20.0, 3600.0, -3600.0)
 ALSO: Final = frozenset(("dependents", "groups", "readers", "signatures", "transfers"))
 "What was added later, and lets seeds be something else."
+PARTICIPANTS: Final = (
+    "clients",
+    "readers",
+    "dependents",
+    "groups",
+    "transfers",
+    "hostile",
+    "restores",
+    "clones",
+    "http",
+)
+"What a world may have beside managers and their own programs."
 QUIET: Final = 3000.0
 "Seconds without faults after which everything is where it belongs."
 PATIENT: Final = 100.0
@@ -198,6 +211,25 @@ class World:
         for node in self.nodes:
             parts = self.net, self.scheduler, self.ledger, chance
             self.readers.append(DependentReader(next(number), node, *parts))
+
+    @property
+    def participants(self) -> frozenset[str]:
+        """Which of `PARTICIPANTS` there are."""
+        dependents = [item for item in self.readers if isinstance(item, DependentReader)]
+        there = (
+            self.clients,
+            len(self.readers) > len(dependents),
+            dependents,
+            self.groups,
+            self.transfers,
+            self.hostile is not None,
+            self.restores,
+            self.clones,
+            self.net.links is not None,
+        )
+        return frozenset(
+            name for name, is_there in zip(PARTICIPANTS, there, strict=True) if is_there
+        )
 
     def _choose(self) -> None:
         """What can go wrong with this seed."""
@@ -557,6 +589,18 @@ def repeatable(world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for garbage when a world is over, and not again and again among all that is alive."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class Failed(Exception):
     """A seed for which something does not hold."""
 
@@ -566,7 +610,7 @@ def simulate(
 ) -> World:
     """Run one seed; `Failed` with what does not hold. With `http`, there is nothing else also."""
     world = World(seed, trace=trace, also=() if http else also, http=http)
-    with repeatable(world):
+    with repeatable(world), _uncollected():
         try:
             world.run()
         except Exception as error:
