@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from openmsmq.cli.main import Later, main
+from openmsmq.cli.later import Later
+from openmsmq.cli.main import main
 
 WIDTH: Final = 125
 PROGRAM: Final = "openmsmq"

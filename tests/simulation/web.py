@@ -10,13 +10,8 @@ from openmsmq.errors import Malformed
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import read_message
 from openmsmq.soap.request import Request
-from openmsmq.transports.srmp.exchange import (
-    PostResult,
-    PostSource,
-    SrmpOutcome,
-    read_post,
-    status_of,
-)
+from openmsmq.transports.srmp.exchange import PostResult, PostSource, read_post, status_of
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.reception import SrmpReception, WaitingPost
 from openmsmq.transports.srmp.transport import SrmpTransport

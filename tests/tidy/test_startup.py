@@ -7,8 +7,12 @@ import sys
 
 import pytest
 
-OPTIONAL = ("aiohttp", "openmsmq.interfaces", "openmsmq.rpc", "openmsmq.transports.srmp.service")
-"Console, remote calls and messages over HTTP: half of the time that a service needs to start."
+OPTIONAL = (
+    *("aiohttp", "lxml", "openmsmq.interfaces", "openmsmq.rpc"),
+    *("openmsmq.bodies.decode", "openmsmq.soap.envelope"),
+    *("openmsmq.transports.pgm.transport", "openmsmq.transports.srmp.transport"),
+)
+"Console, remote calls, multicast, HTTP and bodies: half of the time that a service needs to start."
 
 
 def loaded(program: str) -> set[str]:
@@ -27,6 +31,15 @@ def test_a_service_imports_the_protocols_that_it_speaks() -> None:
 def test_the_command_line_imports_the_command_that_is_run() -> None:
     modules = loaded("import openmsmq.cli.main")
     assert not modules & {"asyncio", "lmdb", "rich", "openmsmq.engine", "openmsmq.store"}
+
+
+@pytest.mark.parametrize("command", ["messages.send", "queue"])
+def test_a_command_for_a_service_imports_neither_its_parts_nor_those_of_other_commands(
+    command: str,
+) -> None:
+    modules = loaded(f"import openmsmq.cli.{command}, openmsmq.client._sync.remote")
+    unused = {"lxml", "lmdb", "msgspec", "openmsmq.bodies.decode", "openmsmq.engine"}
+    assert not modules & unused
 
 
 def test_a_worker_of_spark_that_plans_imports_no_pandas() -> None:

@@ -20,7 +20,7 @@ from openmsmq.properties.message import PROVIDERS, PrivacyLevel, ProviderType
 from openmsmq.security.keys import CALG_RSA_KEYX, DirectoryPublicKey, DirectoryPublicKeys
 from openmsmq.security.rsa import RsaPublicKey
 from openmsmq.security.session_keys import ExchangeKey, blob_of, public_key_of
-from openmsmq.store.files import make_directory
+from openmsmq.store.directories import make_directory
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

@@ -20,7 +20,7 @@ from openmsmq.errors import InvalidCertificate, InvalidParameter, MQError, Stora
 from openmsmq.security.principals import parse_principal
 from openmsmq.security.sid import Sid
 from openmsmq.security.x509 import Certificate, decode_certificate
-from openmsmq.store.files import make_directory
+from openmsmq.store.directories import make_directory
 
 SENDERS_FILE: Final = "senders.json"
 MACHINE_FILE: Final = "machine.pem"

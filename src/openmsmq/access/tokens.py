@@ -20,7 +20,7 @@ from openmsmq.access.owner_file import OwnerFile
 from openmsmq.clock import Clock, SystemClock
 from openmsmq.errors import InvalidParameter, StorageError
 from openmsmq.runtime.logs import log_event
-from openmsmq.store.files import make_directory
+from openmsmq.store.directories import make_directory
 from openmsmq.types.caller import Caller, Grant, Role, TokenInfo, rights_of
 
 TOKENS_FILE: Final = "tokens.json"

@@ -22,7 +22,7 @@ from openmsmq.errors import InvalidParameter, StorageError
 from openmsmq.names.parts import fold
 from openmsmq.runtime.logs import log_event
 from openmsmq.security.nt_hash import nt_hash
-from openmsmq.store.files import make_directory
+from openmsmq.store.directories import make_directory
 from openmsmq.types.caller import ANONYMOUS_USER, Grant, Role, rights_of
 
 USERS_FILE: Final = "users.json"

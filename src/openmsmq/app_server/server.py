@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.metadata import version
 from typing import Any, Final
 
+from openmsmq import __version__
 from openmsmq.access.certificates import Certificates, certificate_names
 from openmsmq.access.tokens import Tokens
 from openmsmq.app_protocol.calls import Call
@@ -64,7 +63,7 @@ class AppServer:
         self.tokens = tokens
         self.certificates = certificates or Certificates(config.tls_clients)
         self._calls = Calls()
-        self.name = _name()
+        self.name = f"openmsmq {__version__}"
         self.refusal_delay_s = refusal_delay_s
         self.hello_timeout_s = hello_timeout_s
         self.read_proxy = read_proxy
@@ -177,9 +176,3 @@ class AppServer:
         """Disconnect the programs that have not read the end of their session."""
         for session in self.sessions:
             session.wire.abort()
-
-
-@cache
-def _name() -> str:
-    """What a manager calls itself; reading the package's metadata takes long."""
-    return f"openmsmq {version('openmsmq')}"

@@ -4,40 +4,18 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from importlib import import_module
 from io import TextIOWrapper
 from typing import Final
 
 import click
 
 from openmsmq import __version__
+from openmsmq.cli.later import Later, LaterGroup
 from openmsmq.cli.options import Commands, place_options
 
 
-class Later(click.Command):
-    """A command that is known by name and imported when it is used, so that help comes at once."""
-
-    def __init__(self, name: str, path: str, short_help: str) -> None:
-        super().__init__(name, short_help=short_help)
-        self._path = path
-
-    def load(self) -> click.Command:
-        """The command itself."""
-        module, _, attribute = self._path.partition(":")
-        command = getattr(import_module(f"openmsmq.cli.{module}"), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-
-class Main(Commands):
-    """The group of all commands, of which only the one that runs is imported."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that `args` begin with."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, Later) else command, rest
+class Main(Commands, LaterGroup):
+    """The group of all commands."""
 
 
 COMMANDS: Final = {

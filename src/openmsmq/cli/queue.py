@@ -9,6 +9,7 @@ from uuid import UUID
 
 import click
 
+from openmsmq.cli.later import Later, LaterGroup
 from openmsmq.cli.options import (
     ManagerLocation,
     confirm,
@@ -28,7 +29,6 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
-from openmsmq.cli.security.permissions import permissions
 from openmsmq.errors import QueueExists
 from openmsmq.limits import NO_QUOTA
 from openmsmq.types.queues import PRIVACY, Poison, QueueInfo
@@ -105,7 +105,7 @@ def _given(properties: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-@click.group()
+@click.group(cls=LaterGroup)
 def queue() -> None:
     """Create, delete, list and change queues.
 
@@ -120,7 +120,13 @@ def queue() -> None:
     """
 
 
-queue.add_command(permissions)
+queue.add_command(
+    Later(
+        "permissions",
+        "security.permissions:permissions",
+        "Show, change and check who may do what with a queue.",
+    )
+)
 
 
 @queue.command()

@@ -19,7 +19,7 @@ from openmsmq.engine.arrivals.sender_cache import SenderCache
 from openmsmq.errors import MQError, NoDs
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.security.sid import Sid
-from openmsmq.store.files import make_directory
+from openmsmq.store.directories import make_directory
 
 NO_KEYS: Final = (
     "no keys were made, so that bodies are not encrypted for this manager: install"

@@ -33,10 +33,6 @@ from openmsmq.service.options import OPTIONS
 from openmsmq.service.service import ServiceListener
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
-from openmsmq.transports.pgm.network import MulticastNetwork, default_interface
-from openmsmq.transports.pgm.service import MulticastService
-from openmsmq.transports.pgm.timers import PgmTiming
-from openmsmq.transports.pgm.transport import SourceSettings
 from openmsmq.types.caller import Caller
 from openmsmq.types.settings import ConfigurationEntry
 
@@ -47,6 +43,7 @@ if TYPE_CHECKING:
     from openmsmq.interfaces.service import RpcService
     from openmsmq.service.http import ConsoleListener
     from openmsmq.service.read_proxy import ManagersElsewhere
+    from openmsmq.transports.pgm.service import MulticastService
     from openmsmq.transports.srmp.client import ClientSettings
     from openmsmq.transports.srmp.service import SrmpService
 
@@ -279,6 +276,11 @@ class StandardListeners:
         self, local: QueueManager, driver: LoopDriver, config: Config
     ) -> MulticastService:
         """Messages to groups."""
+        from openmsmq.service.signatures import load_signatures
+        from openmsmq.transports.pgm.network import MulticastNetwork, default_interface
+        from openmsmq.transports.pgm.service import MulticastService
+        from openmsmq.transports.pgm.timers import PgmTiming
+        from openmsmq.transports.pgm.transport import SourceSettings
 
         def network() -> MulticastNetwork:
             given = config.multicast_interface
@@ -295,8 +297,6 @@ class StandardListeners:
                     "multicast.mode raw needs CAP_NET_RAW (systemd: AmbientCapabilities="
                     "CAP_NET_RAW); udp needs no privilege, but MSMQ does not speak it"
                 ) from error
-
-        from openmsmq.service.signatures import load_signatures
 
         signatures = load_signatures(config)
         timing = PgmTiming(rate=config.multicast_rate * 1024, window_s=config.multicast_window)

@@ -36,9 +36,8 @@ from openmsmq.store import copy as copying
 from openmsmq.store.check import check as checking
 from openmsmq.store.check.check import UNREADABLE, Report
 from openmsmq.store.copy import Copied, Progress, StoreReader, no_progress
-from openmsmq.store.directories import sync_directory
+from openmsmq.store.directories import make_directory, sync_directory
 from openmsmq.store.faults import storage_error
-from openmsmq.store.files import make_directory
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.pages import DATA_FILE
 from openmsmq.types.queues import VISIBLE

@@ -9,7 +9,6 @@ openmsmq.ballast  takes room, see `ballast.py`
 from __future__ import annotations
 
 import os
-from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -30,20 +29,6 @@ _LMDB_MAJOR: Final = 0  # the file format of LMDB 0.9, whatever later libraries 
 _MAKING: Final = "openmsmq.making"
 
 TABLE_NAMES: Final = tuple(table.name.lower().encode() for table in Table)
-
-
-def make_directory(directory: Path) -> None:
-    """Have a directory that others cannot look into, and that outlasts a power cut."""
-    if directory.is_dir():
-        return
-    made = directory.absolute()
-    missing = [made, *takewhile(lambda parent: not parent.is_dir(), made.parents)]
-    try:
-        made.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in missing:
-            sync_directory(path.parent)
-    except OSError as error:
-        raise storage_error(error) from error
 
 
 def create(directory: Path) -> None:

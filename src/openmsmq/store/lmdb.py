@@ -18,7 +18,7 @@ import lmdb
 
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFull, StoreMissing
-from openmsmq.store import files, pages
+from openmsmq.store import directories, files, pages
 from openmsmq.store.ballast import Ballast
 from openmsmq.store.faults import storage_error
 from openmsmq.store.fork import never_free, watch
@@ -85,7 +85,7 @@ class LmdbStore:
         path = Path(directory)
         data = path / pages.DATA_FILE
         if create:
-            files.make_directory(path)
+            directories.make_directory(path)
         elif not data.exists():
             raise StoreMissing(str(path))
         lock = DirectoryLock(path)

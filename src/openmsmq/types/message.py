@@ -9,7 +9,6 @@ from json import loads
 from typing import Any, Final, TypedDict
 
 from openmsmq.bodies.body import Body, Tree
-from openmsmq.bodies.decode import decode_body
 from openmsmq.errors import IllegalPropertyVt
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
@@ -188,6 +187,8 @@ class Message:
     @property
     def decoded(self) -> Body:
         """What the body holds, by its type or by its looks."""
+        from openmsmq.bodies.decode import decode_body  # most programs need no decoders
+
         return decode_body(self.body, self.body_type)
 
     @property

@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 from tests.unit.cli.commands import Cli
 
-from openmsmq.cli.main import Later, main
+from openmsmq.cli.later import Later
+from openmsmq.cli.main import main
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -42,16 +43,6 @@ def test_the_help_of_every_command_has_examples(path: tuple[str, ...]) -> None:
     assert result.exit_code == 0
     assert "Example" in result.stdout
     assert "openmsmq " in result.stdout
-
-
-@pytest.mark.parametrize("name", sorted(main.commands))
-def test_a_command_that_is_not_imported_yet_says_what_it_does(name: str) -> None:
-    stub = main.commands[name]
-    assert isinstance(stub, Later)
-    command = stub.load()
-    assert command.name == stub.name == name
-    first, _, _ = " ".join((command.help or "").split()).partition(". ")
-    assert stub.short_help == f"{first.removesuffix('.')}."
 
 
 def test_the_version_is_that_of_the_package() -> None:

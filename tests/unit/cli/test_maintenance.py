@@ -9,7 +9,8 @@ import pytest
 from tests.unit.cli.commands import Cli
 
 import openmsmq.store.check.check as checking
-from openmsmq.cli.main import Later, main
+from openmsmq.cli.later import Later
+from openmsmq.cli.main import main
 from openmsmq.engine.storage.layout import packet_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.store.lmdb import LmdbStore

@@ -14,8 +14,9 @@ from tests.unit.store import children
 
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed, StoreDamaged, StoreForeign
-from openmsmq.store import files
-from openmsmq.store.files import TABLE_NAMES, create, make_directory, open_environment, open_tables
+from openmsmq.store import directories
+from openmsmq.store.directories import make_directory
+from openmsmq.store.files import TABLE_NAMES, create, open_environment, open_tables
 from openmsmq.store.lmdb import LmdbStore
 
 MAP_SIZE = 1 << 24
@@ -174,7 +175,7 @@ def test_every_directory_that_is_made_outlasts_a_power_cut(
 ) -> None:
     """Not only the last one: without its parents it is nowhere."""
     synced: list[Path] = []
-    monkeypatch.setattr(files, "sync_directory", synced.append)
+    monkeypatch.setattr(directories, "sync_directory", synced.append)
     make_directory(tmp_path / "a" / "b" / "c")
     assert synced == [tmp_path / "a" / "b", tmp_path / "a", tmp_path]
     synced.clear()

@@ -125,6 +125,10 @@ class Transports:
             assert kind not in self._by_kind, f"{kind} has a transport"
             self._by_kind[kind] = transport
 
+    def of(self, kind: AddressKind) -> Transport | None:
+        """The transport that serves addresses of a kind."""
+        return self._by_kind.get(kind)
+
     def get(self, queue: ManagedQueue) -> Transport | None:
         """The transport for the messages of an outgoing queue."""
         kind = kind_of(queue.name)

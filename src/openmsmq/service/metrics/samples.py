@@ -13,18 +13,19 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
+from openmsmq import __version__
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.engine.arrivals.refusal import REASONS, REJECTED
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.outgoing.info import unprocessed
+from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
@@ -45,13 +46,14 @@ from openmsmq.store.pages import DATA_FILE
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.transport import BinaryTransport
-from openmsmq.transports.pgm.transport import PgmTransport
-from openmsmq.transports.srmp.exchange import SrmpOutcome, Verdict, outcome_word
-from openmsmq.transports.srmp.received_receipts import UNKNOWN_STREAM
-from openmsmq.transports.srmp.transport import SrmpTransport
+from openmsmq.transports.srmp.outcomes import UNKNOWN_STREAM, SrmpOutcome, Verdict, outcome_word
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.outgoing import TransferState
 from openmsmq.types.queues import QueueKind
+
+if TYPE_CHECKING:  # a service that does not use them starts without them
+    from openmsmq.transports.pgm.transport import PgmTransport
+    from openmsmq.transports.srmp.transport import SrmpTransport
 
 COMPUTER_QUEUES: Final = "Computer Queues"
 "What Windows calls dead letters and the journal of sent messages together."
@@ -218,11 +220,6 @@ async def render(local: QueueManager | None, service: ServiceMetrics, now: float
     return page.text().encode() + generate_latest(_process())
 
 
-@cache
-def _version() -> str:
-    return version("openmsmq")
-
-
 NOT_COUNTED: Final = (Event.ARRIVED_EXPRESS, Event.HANDED_OVER, Event.QUEUE_GONE)
 "Events that are counted as others, arrived and delivered, or are of no message."
 
@@ -236,7 +233,7 @@ def _process() -> CollectorRegistry:
 
 def _report_manager(page: Page, local: QueueManager) -> None:
     core = local
-    page.add("openmsmq_info", 1, _version(), local.name)
+    page.add("openmsmq_info", 1, __version__, local.name)
     counts = Counter(core.statistics.counts)
     for event in Event:
         if event not in NOT_COUNTED:
@@ -271,30 +268,29 @@ def _report_sessions(page: Page, local: QueueManager) -> None:
     sent = sum(transport.bytes_sent for transport in binary)
     page.add("openmsmq_transfer_bytes_total", received, "incoming")
     page.add("openmsmq_transfer_bytes_total", sent, "outgoing")
-    http = [one for one in local.transports if isinstance(one, SrmpTransport)]
-    requests = sum((transport.received for transport in http), Counter[str]())
+    http = cast("SrmpTransport | None", local.transports.of(AddressKind.HTTP))
+    requests = Counter[str]() if http is None else http.received
     for outcome in sorted({*map(outcome_word, SrmpOutcome), *requests}):
         page.add("openmsmq_http_requests_total", requests[outcome], outcome)
-    posts = sum((transport.posts for transport in http), Counter[str]())
+    posts = Counter[str]() if http is None else http.posts
     for verdict in Verdict:
         word = verdict.name.lower()
         page.add("openmsmq_http_posts_total", posts[word], word)
     directory = local.directory
     page.add("openmsmq_directory_offline", int(directory.is_used and directory.is_offline))
-    _report_multicast(page, [one for one in local.transports if isinstance(one, PgmTransport)])
+    _report_multicast(page, cast("PgmTransport | None", local.transports.of(AddressKind.MULTICAST)))
 
 
-def _report_multicast(page: Page, transports: list[PgmTransport]) -> None:
-    sources = [source for transport in transports for source in transport.sources]
-    sent = sum((source.counts for source in sources), Counter[str]())
+def _report_multicast(page: Page, transport: PgmTransport | None) -> None:
+    sources = [] if transport is None else list(transport.sources)
+    sent = Counter[str]() if transport is None else transport.counts.copy()
+    for source in sources:
+        sent += source.counts
     received: Counter[str] = Counter()
     heard, outcomes = 0, Counter[str]()
-    for transport in transports:
-        sent += transport.counts
-        if (reception := transport.reception) is not None:
-            received += reception.packets
-            outcomes += reception.counts
-            heard += sum(1 for receiver in reception.receivers for _ in receiver.sessions)
+    if transport is not None and (reception := transport.reception) is not None:
+        received, outcomes = reception.packets, reception.counts
+        heard = sum(1 for receiver in reception.receivers for _ in receiver.sessions)
     for kind, count in (
         ("sent", sent["packets"]),
         ("repairs sent", sent["repairs"]),

@@ -12,7 +12,8 @@ from math import inf
 from typing import Final
 
 from openmsmq.engine.outgoing.transport import ResendStatus
-from openmsmq.transports.srmp.exchange import Verdict, verdict_of
+from openmsmq.transports.srmp.exchange import verdict_of
+from openmsmq.transports.srmp.outcomes import Verdict
 from openmsmq.types.outgoing import TransferState
 
 RETRY_FIRST_S: Final = 0.25

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from http import HTTPStatus
 from typing import NamedTuple, Protocol
 from uuid import UUID
@@ -29,6 +28,7 @@ from openmsmq.soap.scalars import SoapMessageId
 from openmsmq.soap.signature import Signer, digest_fault
 from openmsmq.soap.tree import read_element
 from openmsmq.soap.writer import escape, write_envelope
+from openmsmq.transports.srmp.outcomes import SrmpOutcome, Verdict
 from openmsmq.transports.srmp.streams import StreamPosition, position_of
 from openmsmq.transports.timer import Timer, Timers
 
@@ -71,17 +71,6 @@ class PostResult(NamedTuple):
     "None if none came."
     error: str = ""
     "Why not."
-
-
-class Verdict(Enum):
-    """What the answer to a request means for the message that it carried."""
-
-    TAKEN = auto()
-    "The receiver is responsible for it now."
-    REFUSED = auto()
-    "It will never be taken."
-    RETRY = auto()
-    "Nothing is known, or it may be taken later."
 
 
 def verdict_of(status: int | None) -> Verdict:
@@ -216,32 +205,6 @@ class PostSource(NamedTuple):
     address: str
     certificate: bytes = b""
     "In DER, if TLS asked for one and it is good."
-
-
-class SrmpOutcome(Enum):
-    """What became of a message that was posted."""
-
-    STORED = auto()
-    IGNORED = auto()
-    DUPLICATE = auto()
-    OUT_OF_ORDER = auto()
-    EXPIRED = auto()
-    QUEUE_FULL = auto()
-    ACCESS_DENIED = auto()
-    BAD_SIGNATURE = auto()
-    MALFORMED = auto()
-    NOT_LOCAL = auto()
-    UNKNOWN_QUEUE = auto()
-    WRONG_KIND = auto()
-    "A stream message for a queue that is not transactional, or another for one that is."
-    MACHINE_FULL = auto()
-    FAILED = auto()
-    BUSY = auto()
-
-
-def outcome_word(outcome: SrmpOutcome) -> str:
-    """What metrics call an outcome."""
-    return outcome.name.lower().replace("_", " ")
 
 
 _REFUSED = {

@@ -21,15 +21,7 @@ from openmsmq.errors import Malformed
 from openmsmq.names.base import FormatName
 from openmsmq.runtime.http import HttpListener
 from openmsmq.runtime.logs import log_event
-from openmsmq.transports.srmp.exchange import (
-    PostSource,
-    Senders,
-    SrmpOutcome,
-    SrmpPost,
-    outcome_word,
-    read_post,
-    status_of,
-)
+from openmsmq.transports.srmp.exchange import PostSource, Senders, SrmpPost, read_post, status_of
 from openmsmq.transports.srmp.limits import (
     BUFFER_SIZE_MAX,
     CONNECTIONS_MAX,
@@ -37,6 +29,7 @@ from openmsmq.transports.srmp.limits import (
     READ_S,
     REQUEST_SIZE_MAX,
 )
+from openmsmq.transports.srmp.outcomes import SrmpOutcome, outcome_word
 
 READ_BUFFER: Final = 64 * 1024
 "Bytes that are read ahead on a connection."

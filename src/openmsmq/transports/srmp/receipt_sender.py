@@ -17,14 +17,9 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.soap.addresses import address_of
 from openmsmq.soap.envelope import StreamReceipt
 from openmsmq.soap.scalars import StreamId
-from openmsmq.transports.srmp.exchange import (
-    Poster,
-    PostResult,
-    Verdict,
-    receipt_request,
-    verdict_of,
-)
+from openmsmq.transports.srmp.exchange import Poster, PostResult, receipt_request, verdict_of
 from openmsmq.transports.srmp.limits import RECEIPTS_POSTED_MAX
+from openmsmq.transports.srmp.outcomes import Verdict
 from openmsmq.transports.srmp.receipts import stream_receipt
 from openmsmq.transports.srmp.streams import StreamReceipts
 from openmsmq.transports.timer import Alarm, Timer

@@ -7,7 +7,6 @@ receipt counts only for streams that were sent over HTTP, and never for more tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.core import Core
@@ -20,10 +19,9 @@ from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.properties.message import MessageClass
 from openmsmq.soap.envelope import StreamReceipt
-from openmsmq.transports.srmp.exchange import FinalReceipt, SrmpOutcome
+from openmsmq.transports.srmp.exchange import FinalReceipt
+from openmsmq.transports.srmp.outcomes import UNKNOWN_STREAM, SrmpOutcome
 
-UNKNOWN_STREAM: Final = "stream receipts of unknown streams"
-"What the statistics call those that are ignored."
 _Done = Callable[[SrmpOutcome], None]
 
 

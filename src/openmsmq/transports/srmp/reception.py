@@ -25,7 +25,8 @@ from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 from openmsmq.soap.kinds import SoapKind
-from openmsmq.transports.srmp.exchange import PostSource, SrmpOutcome, SrmpPost
+from openmsmq.transports.srmp.exchange import PostSource, SrmpPost
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.received_receipts import ReceivedReceipts
 from openmsmq.transports.srmp.streams import StreamPosition

@@ -22,8 +22,9 @@ from openmsmq.soap.request import Request
 from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.client import ClientSettings, SrmpClient
 from openmsmq.transports.srmp.delivery import SrmpTiming
-from openmsmq.transports.srmp.exchange import PostResult, PostSource, Senders, SrmpOutcome, SrmpPost
+from openmsmq.transports.srmp.exchange import PostResult, PostSource, Senders, SrmpPost
 from openmsmq.transports.srmp.listener import SrmpListener
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.reception import SrmpReception, WaitingPost
 from openmsmq.transports.srmp.redirection import Redirections

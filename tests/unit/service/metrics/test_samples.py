@@ -43,7 +43,7 @@ from openmsmq.service.metrics.samples import (
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.receipts import RECEIPTS
-from openmsmq.transports.srmp.received_receipts import UNKNOWN_STREAM
+from openmsmq.transports.srmp.outcomes import UNKNOWN_STREAM
 from openmsmq.types.access import Access
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message

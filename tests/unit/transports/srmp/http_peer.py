@@ -8,8 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from openmsmq.clock import SystemClock
-from openmsmq.transports.srmp.exchange import PostSource, SrmpOutcome, SrmpPost
+from openmsmq.transports.srmp.exchange import PostSource, SrmpPost
 from openmsmq.transports.srmp.listener import SrmpListener
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 
 
 class Site:

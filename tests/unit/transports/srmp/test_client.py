@@ -20,7 +20,8 @@ from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import read_message
 from openmsmq.soap.request import Request
 from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings, SrmpClient
-from openmsmq.transports.srmp.exchange import SrmpOutcome, receipt_request, request_for
+from openmsmq.transports.srmp.exchange import receipt_request, request_for
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 
 
 def message(port: int, body: bytes = b"<order/>", number: int = 7) -> Request:

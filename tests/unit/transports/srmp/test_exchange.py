@@ -29,9 +29,7 @@ from openmsmq.soap.signature_keys import KnownSenders, XmlSigner
 from openmsmq.transports.srmp.exchange import (
     FinalReceipt,
     Senders,
-    SrmpOutcome,
     SrmpPost,
-    Verdict,
     outcome_of,
     read_post,
     receipt_request,
@@ -39,6 +37,7 @@ from openmsmq.transports.srmp.exchange import (
     status_of,
     verdict_of,
 )
+from openmsmq.transports.srmp.outcomes import SrmpOutcome, Verdict
 from openmsmq.transports.srmp.streams import StreamPosition
 
 ORDERS = parse_format_name("DIRECT=HTTP://Machine2:8080/msmq/private$/Orders")

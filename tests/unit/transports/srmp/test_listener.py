@@ -15,7 +15,6 @@ from tests.unit.transports.srmp.http_peer import Site, at_site
 
 from openmsmq.soap.kinds import SoapKind
 from openmsmq.transports.srmp import listener as module
-from openmsmq.transports.srmp.exchange import SrmpOutcome
 from openmsmq.transports.srmp.limits import REQUEST_SIZE_MAX
 from openmsmq.transports.srmp.listener import (
     TOO_BUSY,
@@ -23,6 +22,7 @@ from openmsmq.transports.srmp.listener import (
     TOO_MANY,
     TOO_SLOW,
 )
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 
 PLAIN = envelope(msmq())
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 20))

@@ -21,7 +21,8 @@ from openmsmq.errors import StorageFull
 from openmsmq.packet.view import PacketView
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.store.memory import MemoryStore
-from openmsmq.transports.srmp.exchange import PostSource, SrmpOutcome, SrmpPost, read_post
+from openmsmq.transports.srmp.exchange import PostSource, SrmpPost, read_post
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 from openmsmq.transports.srmp.reception import WaitingPost
 from openmsmq.transports.srmp.service import SrmpService
 

@@ -22,13 +22,8 @@ from openmsmq.soap.packets import SoapMessage, read_message
 from openmsmq.soap.request import Request
 from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.transports.receipts import RECEIPTS
-from openmsmq.transports.srmp.exchange import (
-    PostResult,
-    PostSource,
-    SrmpOutcome,
-    read_post,
-    status_of,
-)
+from openmsmq.transports.srmp.exchange import PostResult, PostSource, read_post, status_of
+from openmsmq.transports.srmp.outcomes import SrmpOutcome
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.reception import SrmpReception
 from openmsmq.transports.srmp.redirection import Redirections
