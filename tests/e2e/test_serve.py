@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import ssl
@@ -229,6 +230,37 @@ def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     assert f"cannot listen at 127.0.0.1:{port}: Address already in use. " in service.log()
     assert "Is another queue manager running?" in service.log()
     assert not service.ready_file.exists()
+
+
+WITHOUT_PRIVILEGE = (
+    *("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"),
+    sys.executable,
+)
+"Root that may not open the files of others."
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root can give up privileges"
+)
+@pytest.mark.parametrize("mode", [0o700, 0o755], ids=["unreadable", "read only"])
+def test_a_directory_without_permission_ends_the_start(tmp_path: Path, mode: int) -> None:
+    """To wait would not help, and a start under systemd would never fail."""
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(mode)
+    os.chown(data, 12345, 12345)
+    serve = ("-m", "openmsmq", "serve", "--data", str(data), "--app-port", "off")
+    listeners = ("--app-socket", "off", "--binary-port", "off", "--console-port", "off")
+    done = subprocess.run(
+        [*WITHOUT_PRIVILEGE, *serve, *listeners, "--retry"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Permission denied" in done.stderr
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def _kind(name: str, metavar: str) -> dict[str, Any]:
     types: Mapping[str, Any] = {
         "PORT": Port(),
         "FILE": click.Path(dir_okay=False, path_type=Path),
-        "DIR": click.Path(file_okay=False, path_type=Path),
+        "DIR": click.Path(file_okay=False, readable=False, path_type=Path),
         "PATH": click.Path(path_type=Path),
     }
     if name == "peers":

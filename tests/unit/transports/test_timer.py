@@ -49,6 +49,7 @@ class Calls(list[Call]):
 def test_an_alarm_has_one_time_and_rings_once() -> None:
     calls, rung = Calls(), list[int]()
     clock = HandClock()
+    clock.wait(100)
     alarm = Alarm(calls, clock, lambda: rung.append(1))
     now = clock.elapsed()
     alarm.set(now + 5)

@@ -45,6 +45,7 @@ def test_a_group_is_stored_as_a_run() -> None:
     station.arrivals.take(station.origin, whole, outcomes.append)
     commit_all(station.core)
     assert [progress.messages for progress in outcomes[0].progress] == [5]
+    assert [(item.number, item.rejects) for item in station.core.incoming.items()] == [(5, 0)]
     for name in "q", "t":
         entries = station.world.entries(station.world.find(name))
         assert [is_member(entry.record) for entry in entries] == [True] * 5

@@ -597,3 +597,12 @@ def test_only_a_peer_that_takes_messages_is_soon_dialled_again() -> None:
     peer.send(ack(1, 1, 1))
     net.run()
     assert way.failures == 0
+
+
+def test_people_see_where_messages_go() -> None:
+    """Who has connected from somewhere is not found at that port."""
+    net, a, b = pair()
+    a.send(a.out(r"DIRECT=OS:b\private$\q"), Message("1"))
+    net.wait(1)
+    assert [link.next_hop for link in a.transport.links] == [f"{b.host}:{PORT}"]
+    assert [link.next_hop for link in b.transport.links] == [a.host]

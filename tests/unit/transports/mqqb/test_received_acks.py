@@ -171,14 +171,15 @@ def restored(station: Station) -> Station:
     return station.restart()
 
 
+@pytest.mark.parametrize("ordinal", [2, 7, 1 + OVERTAKEN_MAX])
 def test_after_a_restore_all_has_arrived_of_a_sequence_that_a_later_one_has_overtaken(
-    station: Station,
+    station: Station, ordinal: int
 ) -> None:
     """MQQB-268: the later one was begun after the backup, when all before it had arrived."""
     send(station, "1", "2")
     again = restored(station)
     put(again, "3")
-    again.order(7, 1)
+    again.order(ordinal, 1)
     assert left(again) == ["3"]
     assert len(again.out.sequences.all) == 1
 
