@@ -32,6 +32,7 @@ _KEPT: Final = (
     QueueKind.SYSTEM,
     QueueKind.JOURNAL,
     QueueKind.SUBQUEUE,
+    QueueKind.CONNECTOR,
 )
 "Kinds of queues that messages are looked for in."
 

@@ -62,8 +62,11 @@ _ALL_MESSAGES: Final = (
 _OPEN_LOOK: Final = QueueRights.GET_QUEUE_PROPERTIES | QueueRights.GET_QUEUE_PERMISSIONS
 _ALL_OF_US: Final = (EVERYONE, ANONYMOUS)
 _INHERITED: Final = 0x10
-_NOT_ITS_OWN: Final = 0x08 | _INHERITED
+_INHERIT_ONLY: Final = 0x08
+_NOT_ITS_OWN: Final = _INHERIT_ONLY | _INHERITED
 "INHERIT_ONLY and INHERITED ([MS-DTYP] 2.4.4.1)."
+NOBODY: Final = format_sddl(SecurityDescriptor(ADMINISTRATORS, dacl=Acl(())))
+"Permissions that give nothing to anyone."
 _GET, _SET = QueueRights.GET_QUEUE_PROPERTIES, QueueRights.SET_QUEUE_PROPERTIES
 
 
@@ -258,6 +261,23 @@ def local_permissions(raw: bytes, machine: Sid | None, before: str) -> str:
         return "" if owner in (None, ADMINISTRATORS) else format_sddl(SecurityDescriptor(owner))
     made = SecurityDescriptor(owner, dacl=Acl(tuple(merged)))
     return normal_permissions(format_sddl(made), QueueRights)
+
+
+def site_permissions(raw: bytes) -> str:
+    """Who may open the connector queues of a foreign site, in SDDL ([MS-ADTS] 6.1.1.2.7.18).
+
+    Only msmq-Open-Connector counts here, whoever else may change the object. `Malformed` if it is
+    no descriptor.
+    """
+    found = from_directory(SecurityDescriptor.decode(raw), SITE_EXTENDED) if raw else None
+    given = () if found is None or found.dacl is None else found.dacl.aces
+    opened = int(NetworkRights.OPEN_CONNECTOR)
+    aces = tuple(
+        Ace(ace.type, opened, ace.sid)
+        for ace in given
+        if ace.mask & opened and not ace.flags & _INHERIT_ONLY
+    )
+    return format_sddl(SecurityDescriptor(ADMINISTRATORS, dacl=Acl(aces)))
 
 
 def _is_open(aces: Iterable[Ace]) -> bool:

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from openmsmq.directory.objects import LinkObject, ManagerObject, SiteObject
 from openmsmq.directory.reader import DirectoryReader
+from openmsmq.directory.rights import NOBODY, site_permissions
+from openmsmq.errors import Malformed
 from openmsmq.routing.topology import RoutedManager, RoutingLink, Site, Topology
 
 
@@ -26,10 +28,26 @@ async def read_topology(
     if keys is not None:
         keys |= {item.id: item.encryption_keys for item in managers}
     return Topology(
-        {item.id: Site(item.id, item.name, item.foreign) for item in sites},
+        {item.id: await _site(reader, item, found) for item in sites},
         tuple(RoutingLink(item.site1, item.site2, item.cost, item.gates) for item in links),
         {item.id: routed(item) for item in managers if item.computer},
     )
+
+
+async def _site(reader: DirectoryReader, item: SiteObject, broken: list[str]) -> Site:
+    """A site; of a foreign one also who may open its connector queues.
+
+    ([MS-ADTS] 6.1.1.2.7.18) If that cannot be read, only administrators of the manager may.
+    """
+    if not item.foreign:
+        return Site(item.id, item.name)
+    permissions = NOBODY
+    try:
+        own = await reader.by_id(SiteObject, item.id, security=True)
+        permissions = site_permissions(own.security)
+    except Malformed as error:
+        broken.append(f"{item.path}: {error}")
+    return Site(item.id, item.name, foreign=True, permissions=permissions)
 
 
 def routed(manager: ManagerObject) -> RoutedManager:

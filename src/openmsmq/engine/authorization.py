@@ -19,7 +19,7 @@ from openmsmq.engine.queues.system import (
 )
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import AccessDenied
-from openmsmq.security.access import ManagerRights, QueueRights
+from openmsmq.security.access import ManagerRights, NetworkRights, QueueRights
 from openmsmq.security.access_check import is_granted
 from openmsmq.security.permissions import format_rights
 from openmsmq.security.sid import ADMINISTRATORS
@@ -67,6 +67,11 @@ _SYSTEM_ACCESS: Final[Mapping[int, Mapping[Access, ManagerRights]]] = {
 }
 
 
+_CONNECTOR_ACCESS: Final[Mapping[Access, NetworkRights]] = {
+    Access.RECEIVE: NetworkRights.OPEN_CONNECTOR,
+    Access.PEEK: NetworkRights.OPEN_CONNECTOR,
+}
+"MQSEC_CN_OPEN_CONNECTOR ([MS-MQMQ] 2.2.27)."
 _ROLES: Final[Mapping[Access, Right]] = {
     Access.RECEIVE: "read",
     Access.PEEK: "peek",
@@ -120,11 +125,16 @@ def permitted_access(caller: Caller, queue: ManagedQueue, manager: str) -> Acces
     """The access that permissions give a caller to a queue ([MS-MQMQ] 2.2.23, 2.2.24).
 
     `manager` are the permissions of the manager, which its own queues go by. A queue elsewhere is
-    for its own manager to guard. A journal or a subqueue has the permissions of its queue.
+    for its own manager to guard. A journal or a subqueue has the permissions of its queue, a
+    connector queue those of its site, which are not in the way of administrators here.
     """
-    rights: Mapping[Access, QueueRights | ManagerRights]
+    rights: Mapping[Access, QueueRights | ManagerRights | NetworkRights]
     if queue.kind is QueueKind.SYSTEM:
         permissions, rights = manager, _SYSTEM_ACCESS.get(queue.number, {})
+    elif queue.kind is QueueKind.CONNECTOR:
+        permissions, rights = queue.properties.permissions, _CONNECTOR_ACCESS
+        if ADMINISTRATORS in caller.grant.sids:
+            permissions = ""
     else:
         permissions = queue.properties.permissions
         rights = _JOURNAL_ACCESS if queue.kind is QueueKind.JOURNAL else _QUEUE_ACCESS

@@ -163,6 +163,8 @@ class Core(EngineState):
         self.delays = Delays(self, self.queues, self.admission)
         self.sparse_runs = SparseRuns(self, self.queues)
         self.abandoned_transactions = AbandonedTransactions(self)
+        self._serve_sites()
+        self.on_topology.append(self._serve_sites)
 
     def _resume(self, emptying: list[ManagedQueue]) -> None:
         """Go on with what the last process had begun."""
@@ -313,6 +315,13 @@ class Core(EngineState):
                 for manager in topology.managers.values()
                 if manager.id != self.identity and not manager.foreign
             }
+        )
+
+    def _serve_sites(self) -> None:
+        """Have connector queues for the foreign sites of this manager ([MS-MQMQ] 1.1)."""
+        sites = self.routes.topology.sites
+        self.queues.serve_sites(
+            {item: sites[item].permissions for item in self.routes.foreign_sites}
         )
 
     # Time

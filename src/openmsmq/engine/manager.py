@@ -65,7 +65,13 @@ from openmsmq.errors import (
 from openmsmq.limits import NO_QUOTA
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
-from openmsmq.names.format import MulticastName, MultipleName, PrivateName, PublicName
+from openmsmq.names.format import (
+    ConnectorName,
+    MulticastName,
+    MultipleName,
+    PrivateName,
+    PublicName,
+)
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName, shown
@@ -224,8 +230,12 @@ class QueueManager(Core):
     ) -> tuple[ManagedQueue, Mode]:
         if isinstance(name, MultipleName):
             return self._open_several(name, mode, caller)
-        local = self.resolver.local(name)
-        queue = self._open_remote(name, mode) if local is None else self._open_local(local, mode)
+        if isinstance(name, ConnectorName):
+            queue = self.queues.find_connector(name)
+        elif (local := self.resolver.local(name)) is None:
+            queue = self._open_remote(name, mode)
+        else:
+            queue = self._open_local(local, mode)
         possible = possible_access(queue.kind)
         if not mode.access & possible:
             raise UnsupportedFormatNameOperation(f"{name}: cannot send to a {queue.kind} queue")

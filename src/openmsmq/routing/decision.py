@@ -67,6 +67,27 @@ class Routes:
         return reach(self.topology, self._home)
 
     @cached_property
+    def foreign_sites(self) -> tuple[UUID, ...]:
+        """The foreign sites of which this manager is a connector server ([MS-MQMQ] 1.1)."""
+        own = self.manager
+        if own is None or not own.router:
+            return ()
+        return tuple(sorted(site for site in set(own.sites) if self.topology.is_foreign(site)))
+
+    @cached_property
+    def connected(self) -> Mapping[bytes, UUID]:
+        """The foreign systems that this connector server speaks to, and the site of each.
+
+        ([MS-MQSO] 6.1.9.5; RT-22) They are known by their GUIDs as packets write them.
+        """
+        served = set(self.foreign_sites)
+        return {
+            manager.id.bytes_le: min(common)
+            for manager in self.topology.managers.values()
+            if manager.foreign and (common := served.intersection(manager.sites))
+        }
+
+    @cached_property
     def table(self) -> Mapping[UUID, UUID]:
         """RoutingTable: the next site to each other one; for gates only ([MS-MQBR] 3.1.3.1)."""
         if not self.is_gate:
@@ -119,7 +140,7 @@ class Routes:
         self, own: RoutedManager, goal: RoutedManager, *, is_sideways: bool
     ) -> NextHops:
         """A routing server, which may be a gate ([MS-MQBR] 3.1.5.2, 3.1.5.3)."""
-        if goal.foreign and set(own.sites) & set(goal.sites):
+        if goal.id.bytes_le in self.connected:
             return NextHops(RoutingRule.CONNECTOR)
         if own.id in goal.in_servers:
             return NextHops(RoutingRule.DIRECT, (goal.id,))

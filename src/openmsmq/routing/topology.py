@@ -23,6 +23,8 @@ class Site:
     name: str
     foreign: bool = False
     "No queue managers are there, but a system that a connector server speaks to."
+    permissions: str = ""
+    "Who may open its connector queues, in SDDL; nothing where roles decide alone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +152,16 @@ class Topology:
 
         ([MS-MQBR] 3.1.3.1, 3.1.5.1; RT-06)
         """
-        return tuple(sorted(site for site in set(manager.sites) if self._is_foreign(site) is False))
+        return tuple(sorted(site for site in set(manager.sites) if self.is_foreign(site) is False))
 
     def targets(self, manager: RoutedManager) -> tuple[UUID, ...]:
         """The sites in which a manager can be reached: a foreign system in foreign ones."""
         if not manager.foreign:
             return self.home(manager)
-        return tuple(sorted(site for site in set(manager.sites) if self._is_foreign(site)))
+        return tuple(sorted(site for site in set(manager.sites) if self.is_foreign(site)))
 
-    def _is_foreign(self, site: UUID) -> bool | None:
+    def is_foreign(self, site: UUID) -> bool | None:
+        """Whether a site is foreign; None if it is unknown."""
         known = self.sites.get(site)
         return None if known is None else known.foreign
 

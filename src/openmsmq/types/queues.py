@@ -32,6 +32,8 @@ class QueueKind(StrEnum):
     "Messages on their way to a queue of another manager."
     UNCONFIRMED = "unconfirmed"
     "Messages that reached their queue and wait to be consumed there, for their sender's sake."
+    CONNECTOR = "connector"
+    "Messages for a foreign system, until the program takes them that speaks to it."
     RESERVED = "reserved"
     "Messages that a subscription was given, and is not done with."
     DELAYED = "delayed"
@@ -52,6 +54,8 @@ class Poison(StrEnum):
 PRIVACY = ("none", "optional", "body")
 "Which messages a queue takes, by number: clear ones, both, or encrypted ones."
 VISIBLE = (QueueKind.PRIVATE, QueueKind.PUBLIC)
+COME_AND_GO = (QueueKind.SUBQUEUE, QueueKind.OUTGOING, QueueKind.CONNECTOR)
+"Queues that the store has while messages of them are in it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class QueueInfo:
     r"Its path name, `.\private$\orders`; of an outgoing queue the format name it sends to."
     id: UUID
     kind: str
-    "private, public, system, journal, subqueue or outgoing."
+    "private, public, system, journal, subqueue, outgoing or connector."
     state: str
     "`active` while it is open, else `inactive`; of an outgoing queue how the transfer stands."
     transactional: bool

@@ -16,6 +16,7 @@ from openmsmq.directory.rights import (
     object_ace,
     published_permissions,
     queue_descriptor,
+    site_permissions,
     to_directory,
     with_kept,
 )
@@ -197,3 +198,25 @@ def test_what_is_kept_of_a_descriptor() -> None:
     assert found.dacl is not None
     assert found.dacl.aces[-1] == other
     assert not {inherited, old} & set(found.dacl.aces)
+
+
+def test_who_may_open_connector_queues_is_said_by_the_site() -> None:
+    """MQBR-161: msmq-Open-Connector, or all extended rights; nothing else of the object."""
+    clerk, chief, guest = (Sid(5, (21, 1, 2, 3, number)) for number in (1001, 1002, 1003))
+    right = next(iter(SITE_EXTENDED))
+    raw = SecurityDescriptor(
+        dacl=Acl(
+            (
+                object_ace(clerk, rights.CONTROL_ACCESS, right),
+                Ace(AceType.ALLOWED, rights.ALL, chief),
+                Ace(AceType.ALLOWED, rights.READ_PROPERTY, guest),
+                Ace(AceType.ALLOWED, rights.ALL, guest, 0x08),
+                object_ace(guest, rights.CONTROL_ACCESS, UUID(int=7)),
+            ),
+            4,
+        )
+    ).encode()
+    assert site_permissions(raw) == f"O:BAD:(A;;CC;;;{clerk})(A;;CC;;;{chief})"
+    assert site_permissions(b"") == rights.NOBODY
+    with pytest.raises(Malformed):
+        site_permissions(b"garbage")

@@ -7,12 +7,15 @@ from tests.directories import example
 
 from openmsmq.directory.ldap.tree import Change
 from openmsmq.directory.memory import MemoryTree
-from openmsmq.directory.objects import LinkObject
+from openmsmq.directory.objects import LinkObject, SiteObject
 from openmsmq.directory.outcome import DirectoryFailed
 from openmsmq.directory.reader import DirectoryReader
+from openmsmq.directory.rights import CONTROL_ACCESS, NOBODY, SITE_EXTENDED, object_ace
 from openmsmq.directory.topology import read_topology
 from openmsmq.routing.follow import RouteEnd, RouteFinder
 from openmsmq.routing.topology import Topology
+from openmsmq.security.descriptor import Acl, SecurityDescriptor
+from openmsmq.security.sid import EVERYONE
 
 
 async def topology(tree: MemoryTree) -> Topology:
@@ -55,5 +58,27 @@ def test_a_controller_that_is_down_gives_no_topology() -> None:
         tree.is_down = True
         with pytest.raises(DirectoryFailed):
             await topology(tree)
+
+    asyncio.run(run())
+
+
+def test_a_foreign_site_says_who_may_open_its_connector_queues() -> None:
+    """MQBR-161: the others say nothing; if it cannot be read, no one may."""
+
+    async def run() -> None:
+        tree = await example()
+        reader = DirectoryReader(tree)
+        (site,) = [item for item in await reader.find(SiteObject) if item.foreign]
+        right = object_ace(EVERYONE, CONTROL_ACCESS, next(iter(SITE_EXTENDED)))
+        given = SecurityDescriptor(dacl=Acl((right,), 4)).encode()
+        for raw, wanted in ((given, "O:BAD:(A;;CC;;;WD)"), (b"garbage", NOBODY)):
+            change = Change("nTSecurityDescriptor", (raw,))
+            await tree.modify(site.path, [change], flags=4)
+            broken: list[str] = []
+            found = await read_topology(reader, broken)
+            assert found.sites[site.id].permissions == wanted
+            assert len(broken) == (wanted == NOBODY)
+            others = [item for item in found.sites.values() if not item.foreign]
+            assert {item.permissions for item in others} == {""}
 
     asyncio.run(run())

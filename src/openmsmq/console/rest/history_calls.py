@@ -23,6 +23,7 @@ KEPT: Final = (
     QueueKind.SYSTEM,
     QueueKind.JOURNAL,
     QueueKind.SUBQUEUE,
+    QueueKind.CONNECTOR,
 )
 "Kinds of queues that messages are looked for in."
 

@@ -26,6 +26,7 @@ from openmsmq.engine.arrivals.arrival import (
     StreamProgress,
     run_of,
 )
+from openmsmq.engine.arrivals.connectors import for_connector
 from openmsmq.engine.arrivals.destinations import NO_ROUTER, WENT_ROUND, Destinations
 from openmsmq.engine.arrivals.examination import PROTECTED, ExaminedGroup
 from openmsmq.engine.arrivals.groups import NOT_JOURNAL, NOT_TRANSACTIONAL, Groups, insert_new
@@ -177,7 +178,7 @@ class Arrivals:
             self._take_plain(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
-        if position is not None and self._destinations.is_here(head):
+        if position is not None and self._destinations.ends_here(head):
             self._take_next(work, packet, head, position)
             return
         if position is not None and self._core.routes.is_router:
@@ -285,6 +286,10 @@ class Arrivals:
         if found.kind is QueueKind.OUTGOING:
             self._require_room(work, len(packet))
             forward(self._core, work, packet, head, found)
+            return
+        if found.kind is QueueKind.CONNECTOR:
+            self._require_room(work, len(packet))
+            work.add(found, [for_connector(self._new(work, packet, head, position))], len(packet))
             return
         clear = packet
         if head.flags & PROTECTED or found.properties.is_guarded:
@@ -524,7 +529,7 @@ class Arrivals:
             core.acknowledgements.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
             is_final = reason is WENT_ROUND or rejected.words == NO_ROUTER  # (RT-11)
-            is_owed = is_final or self._destinations.is_here(head)
+            is_owed = is_final or self._destinations.ends_here(head)
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
                 core.acknowledgements.send_receipt(batch, packet, reason, flags, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:

@@ -22,11 +22,9 @@ from openmsmq.names.parts import join_queue
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
-from openmsmq.routing.decision import RoutingRule
 from openmsmq.types.queues import VISIBLE
 
 NO_ROUTER: Final = "it is for another manager, and this one is no router"
-NO_CONNECTOR: Final = "it is for a foreign system, and there are no connector queues yet"
 WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
 "The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
 Targets = dict[tuple[bytes, int], ManagedQueue | Rejected]
@@ -45,12 +43,19 @@ class Destinations:
         """Whether a message is for a queue of this manager ([MS-MQQB] 3.1.5.8.5; AMB-51)."""
         return head.addressee in self._addressees
 
+    def ends_here(self, head: Head) -> bool:
+        """Whether no other manager gets a message: it is for a queue or a foreign system here.
+
+        A connector server is the end of a sequence, too (RT-22).
+        """
+        return head.addressee in self._addressees or head.addressee in self._core.routes.connected
+
     def message_key(self, head: Head, scope: bytes) -> bytes:
         """By what a message is known that comes twice.
 
         One for another manager may come again by another way, with a higher hop count (RT-14).
         """
-        return head.message_key(scope) if self.is_here(head) else head.transit_key(scope)
+        return head.message_key(scope) if self.ends_here(head) else head.transit_key(scope)
 
     def find(
         self,
@@ -84,8 +89,9 @@ class Destinations:
         return found
 
     def _forwarded(self, packet: bytes, head: Head, came_from: bytes) -> ManagedQueue | Rejected:
-        """The outgoing queue of a message for another manager ([MS-MQQB] 3.1.5.8.2, RT-11).
+        """The queue of a message for another manager ([MS-MQQB] 3.1.5.8.2, RT-11).
 
+        It is an outgoing one, or a connector queue for a foreign system ([MS-MQSO] 6.1.9.5; RT-22).
         Only a router takes it, and only for a manager that its topology knows: anyone could have
         this one keep messages for any number of others.
         """
@@ -97,12 +103,14 @@ class Destinations:
             return Rejected(MessageClass.NACK_BAD_DST_Q, words)
         if goal not in routes.topology.managers:
             return Rejected(MessageClass.NACK_BAD_DST_Q, f"{goal} is not in the topology")
-        if routes.decide(goal).rule is RoutingRule.CONNECTOR:
-            return Rejected(MessageClass.NACK_BAD_DST_Q, NO_CONNECTOR)
         try:
             name = PacketView(packet).destination
         except MQError:
             name = None
+        site = routes.connected.get(head.addressee)
+        if site is not None and isinstance(name, PrivateName | PublicName):
+            is_ordered = bool(head.flags & UserFlags.TH)
+            return self._core.queues.connector(site, transactional=is_ordered)
         is_sideways = routes.is_sideways(UUID(bytes_le=came_from), goal)
         match name:
             case PrivateName():

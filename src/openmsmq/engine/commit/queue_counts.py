@@ -18,10 +18,9 @@ from openmsmq.engine.storage.layout import (
     queue_key,
 )
 from openmsmq.engine.storage.tables import Table, Writer
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import COME_AND_GO
 
 QUEUE_NUMBER_KEY: Final = b"queue-number"
-_COME_AND_GO: Final = (QueueKind.SUBQUEUE, QueueKind.OUTGOING)
 _u64 = Struct("<Q")
 
 
@@ -65,7 +64,7 @@ class QueueCounts:
         for queue, changes in self._changes.items():
             if queue.deleted:
                 continue
-            if queue.kind in _COME_AND_GO and not queue.is_stored:
+            if queue.kind in COME_AND_GO and not queue.is_stored:
                 writer.put(Table.QUEUES, queue_key(queue.number), queue.properties.to_row())
                 self.write_queue_number()
             counted = queue.messages, queue.size, *queue.totals

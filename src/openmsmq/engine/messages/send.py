@@ -9,6 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.clock import Clock
+from openmsmq.engine.arrivals.connectors import for_connector
 from openmsmq.engine.arrivals.given_signature import GivenSignature, verified_headers
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.future import Future
@@ -23,11 +24,11 @@ from openmsmq.engine.messages.stamper import DeliveryFields, Stamped, Stamper
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.engine.transactions.transaction import ManagedTransaction
-from openmsmq.errors import IllegalPropertyValue, InsufficientResources
+from openmsmq.errors import IllegalPropertyValue, InsufficientResources, PublicKeyDoesNotExist
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
-from openmsmq.names.format import MultipleName, PublicName, parse_format_name
+from openmsmq.names.format import MultipleName, PrivateName, PublicName, parse_format_name
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.columns import numbered_packets, split_packets
@@ -35,6 +36,7 @@ from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.trailer import letter_path
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
+from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.delivery import DeliveryOptions
@@ -210,6 +212,8 @@ class Sender:
         ]
         if delivery is not None:
             made = [(target, self._special(target, new, delivery)) for target, new in made]
+        if core.routes.connected:
+            made = [self._placed(target, new, transaction) for target, new in made]
         if queue.members:
             for target, new in made:
                 self._enqueuer.check(target, new, transaction)
@@ -223,6 +227,29 @@ class Sender:
         for target, new in made:
             answer = self._enqueuer.send(target, new, transaction, caller, ids)
         return answer  # they are committed together, and the last is answered last
+
+    def _placed(
+        self, queue: ManagedQueue, new: list[NewMessage], transaction: ManagedTransaction | None
+    ) -> tuple[ManagedQueue, list[NewMessage]]:
+        """Messages for a foreign system that this manager speaks to go to a connector queue.
+
+        ([MS-MQSO] 6.1.9.5; RT-22) There only TimeToBeReceived counts. Such a system has no key.
+        """
+        core = self._core
+        if queue.kind is not QueueKind.OUTGOING:
+            return queue, new
+        name, manager = self._goal(queue)
+        manager = name.guid if isinstance(name, PrivateName) else manager
+        site = core.routes.connected.get(manager.bytes_le)
+        if site is None:
+            return queue, new
+        if any(message.flags & _PRIVATE for message in new):
+            raise PublicKeyDoesNotExist(f"{name}: a foreign system, to which nothing is encrypted")
+        is_ordered = _is_transactional(transaction, queue)
+        start = core.timeline.now
+        return core.queues.connector(site, transactional=is_ordered), [
+            for_connector(message._replace(expires=_life(message.packet, start))) for message in new
+        ]
 
     def _special(
         self, queue: ManagedQueue, new: list[NewMessage], delivery: DeliveryOptions
@@ -382,6 +409,12 @@ def _is_plain(way: DeliveryFields) -> bool:
         and way.time_to_be_received == INFINITE
         and not (way.acknowledge or way.letters or way.is_private)
     )
+
+
+def _life(packet: bytes, start: int) -> int:
+    """When a message must have been received that is sent now."""
+    receive = PacketView(packet).time_to_be_received
+    return NEVER if receive == INFINITE else expiry(start, receive, NEVER)
 
 
 @lru_cache(maxsize=1024)

@@ -18,6 +18,8 @@ from openmsmq.types.queues import VISIBLE, QueueInfo, QueueKind, by_name
 
 BEFORE_ALL: Final = -1
 "The place before the first queue."
+_BY_FORMAT_NAME: Final = (QueueKind.OUTGOING, QueueKind.MULTIPLE, QueueKind.CONNECTOR)
+"What has no path name."
 
 
 def queue_info(queue: ManagedQueue, core: Core) -> QueueInfo:
@@ -103,9 +105,7 @@ def _is_worth_seeing(queue: ManagedQueue) -> bool:
 
 def path_name(queue: ManagedQueue) -> str:
     """What people call a queue."""
-    return (
-        queue.name if queue.kind in (QueueKind.OUTGOING, QueueKind.MULTIPLE) else shown(queue.name)
-    )
+    return queue.name if queue.kind in _BY_FORMAT_NAME else shown(queue.name)
 
 
 def _state(queue: ManagedQueue) -> str:
@@ -116,7 +116,7 @@ def _state(queue: ManagedQueue) -> str:
 
 
 def _format_name(queue: ManagedQueue, core: Core) -> str:
-    if queue.kind in (QueueKind.OUTGOING, QueueKind.MULTIPLE):
+    if queue.kind in _BY_FORMAT_NAME:
         return queue.name
     if queue.kind is QueueKind.PRIVATE:
         return f"PRIVATE={core.identity}\\{queue.number:08x}"

@@ -6,11 +6,11 @@ Subqueues and outgoing queues are made here when they are needed and go when the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.outgoing.sequences import forget_sequence
@@ -58,12 +58,12 @@ from openmsmq.errors import (
 )
 from openmsmq.limits import QUEUE_LABEL_MAX
 from openmsmq.names.base import FormatName
-from openmsmq.names.format import parse_format_name
-from openmsmq.names.parts import fold
+from openmsmq.names.format import ConnectorName, parse_format_name
+from openmsmq.names.parts import Suffix, fold
 from openmsmq.names.path import parse_path_name
 from openmsmq.types.access import Mode
 from openmsmq.types.outgoing import TransferState
-from openmsmq.types.queues import VISIBLE, QueueKind
+from openmsmq.types.queues import COME_AND_GO, VISIBLE, QueueKind
 
 _RANKS: Final = tuple(Purpose)
 "Purposes, the one that counts most first."
@@ -82,6 +82,8 @@ class Queues:
         self._by_name = {_key(queue): queue for queue in loaded.values()}
         self._idle: set[ManagedQueue] = set()
         "Queues that may have become needless."
+        self._connectors: list[ManagedQueue] = []
+        "The connector queues of the foreign sites that are served here."
         for queue in loaded.values():
             self.touch(queue)
             if queue.kind is QueueKind.OUTGOING:
@@ -211,6 +213,45 @@ class Queues:
             queue.transfer = Transfer.to(name, hardened=self._state.is_hardened)
         return queue
 
+    def connector(self, site: UUID, *, transactional: bool) -> ManagedQueue:
+        """The queue of messages for the systems of a foreign site ([MS-MQMQ] 2.1.6; RT-22)."""
+        name = ConnectorName(site, Suffix.XACTONLY if transactional else Suffix.NONE)
+        queue = self._by_name.get(name.key)
+        if queue is None:
+            queue = self._make(str(name), QueueKind.CONNECTOR, None)
+            queue.properties = replace(queue.properties, transactional=transactional)
+        return queue
+
+    def serve_sites(self, sites: Mapping[UUID, str]) -> None:
+        """Have the two connector queues of each of these foreign sites ([MS-MQMQ] 1.1).
+
+        With each site goes who may open them. Those of other sites stay until they are empty
+        (RT-22).
+        """
+        before = self._connectors
+        self._connectors = []
+        for site, permissions in sites.items():
+            for transactional in (False, True):
+                queue = self.connector(site, transactional=transactional)
+                self._connectors.append(queue)
+                queue.pins += 1
+                if queue.properties.permissions != permissions:
+                    queue.properties = replace(queue.properties, permissions=permissions)
+                    if queue.is_stored:
+                        self._keep_properties(queue)
+        for queue in before:
+            queue.pins -= 1
+            self.touch(queue)
+
+    def find_connector(self, name: ConnectorName) -> ManagedQueue:
+        """The connector queue with a name; `QueueNotFound` if there is none here."""
+        queue = self._by_name.get(name.key)
+        if queue is None or queue.deleted:
+            raise QueueNotFound(
+                f"{name}: this manager is no connector server of that site (openmsmq topology show)"
+            )
+        return queue
+
     def _keep_properties(self, queue: ManagedQueue) -> None:
         def apply(batch: Batch) -> None:
             if not queue.deleted:
@@ -293,7 +334,7 @@ class Queues:
         """A queue that comes and goes may have become needless."""
         if queue.kind is QueueKind.DELAYED:
             queue = queue.main
-        if queue.kind in (QueueKind.SUBQUEUE, QueueKind.OUTGOING):
+        if queue.kind in COME_AND_GO:
             self._idle.add(queue)
 
     def tidy(self) -> None:
@@ -369,6 +410,8 @@ def _key(queue: ManagedQueue) -> str:
         return f"\0{queue.number}"  # which is no name
     if queue.kind is QueueKind.OUTGOING:
         return _outgoing_key(parse_format_name(queue.name), queue.properties.purpose)
+    if queue.kind is QueueKind.CONNECTOR:
+        return parse_format_name(queue.name).key
     return fold(queue.name)
 
 

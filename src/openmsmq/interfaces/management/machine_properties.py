@@ -23,12 +23,14 @@ def is_active(queue: ManagedQueue) -> bool:
     """
     if queue.kind is QueueKind.OUTGOING or queue.modes:
         return True
-    return queue.kind in VISIBLE and bool(queue.messages or queue.express)
+    holds = (*VISIBLE, QueueKind.CONNECTOR)
+    return queue.kind in holds and bool(queue.messages or queue.express)
 
 
 def active_queues(manager: QueueManager) -> tuple[str, ...]:
     """The format names of all queues that are Active ([MS-MQMQ] 2.3.11.1)."""
-    listed = (*VISIBLE, QueueKind.OUTGOING, QueueKind.SYSTEM, QueueKind.JOURNAL)
+    made_here = (QueueKind.OUTGOING, QueueKind.CONNECTOR, QueueKind.SYSTEM, QueueKind.JOURNAL)
+    listed = (*VISIBLE, *made_here)
     found = (
         format_name_of(manager, queue)
         for queue in manager.queues.everything

@@ -15,7 +15,7 @@ from openmsmq.engine.outgoing.streams import StreamPlace, StreamStatus, stream_s
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.limits import U32_MAX
 from openmsmq.names.direct import DirectName, Protocol
-from openmsmq.names.format import ConnectorName, PrivateName, parse_format_name
+from openmsmq.names.format import PrivateName, PublicName, parse_format_name
 from openmsmq.names.parts import split_queue
 from openmsmq.names.path import PathName
 from openmsmq.properties.propid import MGMT_QUEUE
@@ -29,6 +29,7 @@ from openmsmq.properties.values import (
 )
 from openmsmq.properties.variant import PropVariant, Value
 from openmsmq.properties.vartype import VECTOR, VarType
+from openmsmq.routing.topology import RoutedManager
 from openmsmq.types.outgoing import OFFLINE, TransferState
 from openmsmq.types.queues import QueueKind
 
@@ -48,7 +49,7 @@ def path_of(manager: QueueManager, queue: ManagedQueue) -> str:
 
 def format_name_of(manager: QueueManager, queue: ManagedQueue) -> str:
     """A format name by which any computer finds a queue (MG-20)."""
-    if queue.kind is QueueKind.OUTGOING:
+    if queue.kind in (QueueKind.OUTGOING, QueueKind.CONNECTOR):
         return queue.name
     return str(DirectName(Protocol.OS, manager.name, *split_queue(queue.name)))
 
@@ -80,6 +81,8 @@ class QueueFacts:
 
 def path_name(facts: QueueFacts) -> Value:
     """Pathname; of an outgoing queue what a direct name says of it (MG-19)."""
+    if facts.queue.kind is QueueKind.CONNECTOR:
+        return None
     if facts.transfer is None:
         return path_of(facts.manager, facts.queue)
     name = parse_format_name(facts.queue.name)
@@ -95,14 +98,14 @@ def queue_type(facts: QueueFacts) -> Value:
         kind = queue.main.kind
         if kind is QueueKind.PUBLIC:
             return QueueType.PUBLIC
+        if kind is QueueKind.CONNECTOR:
+            return QueueType.CONNECTOR
         return QueueType.PRIVATE if kind is QueueKind.PRIVATE else QueueType.MACHINE
     if transfer.is_multicast:
         return QueueType.MULTICAST
     name = parse_format_name(queue.name)
     is_private = isinstance(name, PrivateName) or (isinstance(name, DirectName) and name.private)
-    if is_private:
-        return QueueType.PRIVATE
-    return QueueType.CONNECTOR if isinstance(name, ConnectorName) else QueueType.PUBLIC
+    return QueueType.PRIVATE if is_private else QueueType.PUBLIC
 
 
 def is_transactional(facts: QueueFacts) -> Value:
@@ -116,8 +119,27 @@ def is_transactional(facts: QueueFacts) -> Value:
 
 
 def is_foreign(facts: QueueFacts) -> Value:
-    """There is no directory to know foreign systems from (MG-23)."""
-    return Answer.NO if facts.transfer is None else Answer.UNKNOWN
+    """Whether messages are for a foreign system ([MS-MQMQ] 2.3.12.6).
+
+    Of a destination that neither the topology nor the directory has, that is not known (MG-23).
+    """
+    if facts.transfer is None:
+        return Answer.YES if facts.queue.kind is QueueKind.CONNECTOR else Answer.NO
+    goal = _goal(facts)
+    if goal is None:
+        return Answer.UNKNOWN
+    return Answer.YES if goal.foreign else Answer.NO
+
+
+def _goal(facts: QueueFacts) -> RoutedManager | None:
+    """The manager that messages of an outgoing queue are for, as far as it is known."""
+    manager, name = facts.manager, parse_format_name(facts.queue.name)
+    owner = None
+    if isinstance(name, PublicName):
+        owner = manager.directory.owners.get(name.guid)
+    elif isinstance(name, PrivateName):
+        owner = name.guid
+    return None if owner is None else manager.routes.topology.managers.get(owner)
 
 
 def message_count(facts: QueueFacts) -> Value:
@@ -150,6 +172,10 @@ def journal_bytes(facts: QueueFacts) -> Value:
 def next_hops(facts: QueueFacts) -> Value:
     """Where messages go, while that is known ([MS-MQMQ] 2.3.12.12; MG-28)."""
     transfer = facts.transfer
+    if transfer is not None and (goal := _goal(facts)) is not None:
+        site = facts.manager.routes.connected.get(goal.id.bytes_le)
+        if site is not None:
+            return (f"FOREIGN={site}",)  # it is here already ([MS-MQMQ] 2.3.12.12; RT-22)
     if transfer is None or facts.state not in (QueueState.CONNECTED, QueueState.WAITING):
         return None
     if transfer.is_multicast:

@@ -104,7 +104,10 @@ def _flags(name: str, given: int | None, known: int) -> int:
 
 
 def _check_class(buffer: Any) -> None:
-    """A class is for connector applications ([MS-MQMP] 3.1.5.2; SS-47), which there are none of."""
+    """A class is for connector applications ([MS-MQMP] 3.1.5.2, [MS-MQMQ] 2.4; SS-47).
+
+    Those use the application protocol here, which has no classes.
+    """
     if (buffer.message_class or 0) & _APPLICATION_CLASS and buffer.connector_type is None:
         raise MissingConnectorType(f"a message of class 0x{buffer.message_class:04X}")
     if buffer.connector_type is not None:

@@ -322,6 +322,7 @@ async def _report_queues(page: Page, local: QueueManager, now: float) -> None:
         QueueKind.SYSTEM,
         QueueKind.SUBQUEUE,
         QueueKind.OUTGOING,
+        QueueKind.CONNECTOR,
     ):
         page.add("openmsmq_queues", kinds[kind], kind)
     for at, queue in enumerate(queues, 1):
@@ -428,6 +429,8 @@ def label(queue: ManagedQueue, machine: str) -> str:
     r"""What Windows calls a queue: `machine\private$\orders`, `os:other\private$\orders`."""
     if queue.kind is QueueKind.OUTGOING:
         return _lower(queue.name.removeprefix(PREFIX))
+    if queue.kind is QueueKind.CONNECTOR:
+        return _lower(queue.name)
     name = shown(queue.name)[2:] if queue.kind is QueueKind.SYSTEM else queue.name
     return _lower(f"{machine}\\{name}")
 

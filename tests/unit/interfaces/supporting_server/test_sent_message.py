@@ -169,7 +169,7 @@ def test_sizes_beside_null_mean_nothing() -> None:
 )
 def test_what_cannot_be_sent_is_refused(given: dict[str, Any], result: int) -> None:
     """MQMP-316, MQMP-323, MQMP-324, MQMP-328, MQMP-336, MQMP-341, MQMP-346, MQMP-360 to MQMP-363,
-    MQMP-364, MQMP-367, MQMP-369 to MQMP-371, MQMP-374, MQMP-377
+    MQMP-364, MQMP-367, MQMP-369 to MQMP-371, MQMP-374, MQMP-377, MQBR-166
     """
     assert refused(**given) == result
 
