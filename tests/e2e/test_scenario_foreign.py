@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +20,7 @@ from uuid import UUID
 import pytest
 from bench.peer_rabbitmq import RabbitMQ
 
-from openmsmq import Access, Manager, Message, ReceivedMessage
+from openmsmq import Access, Manager, Message, Queue, ReceivedMessage
 from tests.e2e.managers import ManagerProcess, free_port, is_everything_sent, running, until
 
 CONNECTOR: Final = Path(__file__).parents[2] / "docs" / "examples" / "rabbitmq_connector.py"
@@ -169,9 +171,7 @@ class Consumer:
     """A program of RabbitMQ: it takes each order once, by its message_id, and answers."""
 
     def __init__(self, port: str) -> None:
-        import pika
-
-        self._pika = pika
+        pika = self._pika = import_module("pika")
         self._connection = pika.BlockingConnection(
             pika.ConnectionParameters("127.0.0.1", int(port))
         )
@@ -205,6 +205,11 @@ class Consumer:
     def close(self) -> None:
         """Log off."""
         self._connection.close()
+
+
+def has_all(queue: Queue) -> bool:
+    """Whether all answers of a kind have come."""
+    return len(queue.peek_many(1000, timeout=0)) >= COUNT
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[str]:
@@ -250,10 +255,7 @@ def test_a_connector_to_rabbitmq_is_killed_and_nothing_is_lost(tmp_path: Path) -
             assert sorted(consumer.seen.values()) == sorted(expected("ordered") + expected("plain"))
             for kind, name in ((False, "plain"), (True, "ordered")):
                 queue = sender.open_queue(f"answers-{kind}".lower())
-                until(
-                    lambda queue=queue: len(queue.peek_many(1000, timeout=0)) >= COUNT,
-                    "not all were answered",
-                )
+                until(partial(has_all, queue), "not all were answered")
                 found = bodies(queue.peek_many(1000, timeout=0))
                 assert sorted(found) == sorted(expected(f"done {name}"))
             consumer.close()
