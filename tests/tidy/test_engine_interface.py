@@ -36,7 +36,7 @@ USED = {
         "takes_letters",
     }
     | {"audit", "bring_online", "pause", "resend", "resume", "take_offline", "tidy"}
-    | {"queues", "transports"}  # what management is asked for
+    | {"directory", "queues", "routes", "transports"}  # what management is asked for
     | {"change_queue", "create_queue", "delete_queue", "find_queue", "permissions"}
     | {"set_permissions", "settings", "timeline"},  # what dependent clients do and see
     "runtime": {"break_off", "finish_commit", "refuse", "retreat", "start_commit", "store"}

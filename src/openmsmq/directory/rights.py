@@ -65,7 +65,7 @@ _INHERITED: Final = 0x10
 _INHERIT_ONLY: Final = 0x08
 _NOT_ITS_OWN: Final = _INHERIT_ONLY | _INHERITED
 "INHERIT_ONLY and INHERITED ([MS-DTYP] 2.4.4.1)."
-NOBODY: Final = format_sddl(SecurityDescriptor(ADMINISTRATORS, dacl=Acl(())))
+NO_ONE: Final = format_sddl(SecurityDescriptor(ADMINISTRATORS, dacl=Acl(())))
 "Permissions that give nothing to anyone."
 _GET, _SET = QueueRights.GET_QUEUE_PROPERTIES, QueueRights.SET_QUEUE_PROPERTIES
 
@@ -266,7 +266,7 @@ def local_permissions(raw: bytes, machine: Sid | None, before: str) -> str:
 def site_permissions(raw: bytes) -> str:
     """Who may open the connector queues of a foreign site, in SDDL ([MS-ADTS] 6.1.1.2.7.18).
 
-    Only msmq-Open-Connector counts here, whoever else may change the object. `Malformed` if it is
+    Only msmq-Open-Connector counts here, not who may change the object. `Malformed` if it is
     no descriptor.
     """
     found = from_directory(SecurityDescriptor.decode(raw), SITE_EXTENDED) if raw else None

@@ -124,6 +124,7 @@ class DirectoryService:
 
     async def refresh(self) -> None:
         """Check Directory Online ([MS-MQDMPR] 3.1.7.1.25): read the own object, then all else."""
+        was_offline = self.is_offline
         try:
             await self._refresh()
         except DirectoryFailed as error:
@@ -131,9 +132,8 @@ class DirectoryService:
         except MQError as error:
             self._went_offline(f"{error}")
         else:
-            if self.is_offline:
+            if was_offline:
                 log_event(_log, "directory online", controller=self.directory.tree.server)
-            self._local.directory.is_offline = False
             self.last_error = ""
             self.names.forget_failures()
 
@@ -161,6 +161,7 @@ class DirectoryService:
         self.broken = broken
         self._driver.call(lambda: local.route_by(topology))
         local.encryptor.published = published
+        local.directory.is_offline = False  # from now on names are looked up
         for queue in self._outgoing():
             with contextlib.suppress(MQError):
                 await self.names.look_up(queue)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from openmsmq.directory.objects import LinkObject, ManagerObject, SiteObject
 from openmsmq.directory.reader import DirectoryReader
-from openmsmq.directory.rights import NOBODY, site_permissions
+from openmsmq.directory.rights import NO_ONE, site_permissions
 from openmsmq.errors import Malformed
 from openmsmq.routing.topology import RoutedManager, RoutingLink, Site, Topology
 
@@ -41,7 +41,7 @@ async def _site(reader: DirectoryReader, item: SiteObject, broken: list[str]) ->
     """
     if not item.foreign:
         return Site(item.id, item.name)
-    permissions = NOBODY
+    permissions = NO_ONE
     try:
         own = await reader.by_id(SiteObject, item.id, security=True)
         permissions = site_permissions(own.security)

@@ -288,8 +288,11 @@ class QueueManager(Core):
                 f"{name}: queues elsewhere are only sent to, unless a service knows how to log on"
                 " there (rpc.managers in its configuration)"
             )
-        if isinstance(destination, PublicName):
-            self.directory.owner(destination)  # refused now, if ever
+        if (
+            isinstance(destination, PublicName)
+            and self.directory.owner(destination) == self.identity
+        ):
+            raise QueueNotFound(f"{name}: the directory has it for this manager, which has not yet")
         is_sendable = isinstance(destination, DirectName | PrivateName | PublicName) or (
             isinstance(destination, MulticastName) and self.transports.serves(destination)
         )

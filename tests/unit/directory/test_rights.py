@@ -217,6 +217,6 @@ def test_who_may_open_connector_queues_is_said_by_the_site() -> None:
         )
     ).encode()
     assert site_permissions(raw) == f"O:BAD:(A;;CC;;;{clerk})(A;;CC;;;{chief})"
-    assert site_permissions(b"") == rights.NOBODY
+    assert site_permissions(b"") == rights.NO_ONE
     with pytest.raises(Malformed):
         site_permissions(b"garbage")

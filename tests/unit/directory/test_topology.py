@@ -10,7 +10,7 @@ from openmsmq.directory.memory import MemoryTree
 from openmsmq.directory.objects import LinkObject, SiteObject
 from openmsmq.directory.outcome import DirectoryFailed
 from openmsmq.directory.reader import DirectoryReader
-from openmsmq.directory.rights import CONTROL_ACCESS, NOBODY, SITE_EXTENDED, object_ace
+from openmsmq.directory.rights import CONTROL_ACCESS, NO_ONE, SITE_EXTENDED, object_ace
 from openmsmq.directory.topology import read_topology
 from openmsmq.routing.follow import RouteEnd, RouteFinder
 from openmsmq.routing.topology import Topology
@@ -71,13 +71,13 @@ def test_a_foreign_site_says_who_may_open_its_connector_queues() -> None:
         (site,) = [item for item in await reader.find(SiteObject) if item.foreign]
         right = object_ace(EVERYONE, CONTROL_ACCESS, next(iter(SITE_EXTENDED)))
         given = SecurityDescriptor(dacl=Acl((right,), 4)).encode()
-        for raw, wanted in ((given, "O:BAD:(A;;CC;;;WD)"), (b"garbage", NOBODY)):
+        for raw, wanted in ((given, "O:BAD:(A;;CC;;;WD)"), (b"garbage", NO_ONE)):
             change = Change("nTSecurityDescriptor", (raw,))
             await tree.modify(site.path, [change], flags=4)
             broken: list[str] = []
             found = await read_topology(reader, broken)
             assert found.sites[site.id].permissions == wanted
-            assert len(broken) == (wanted == NOBODY)
+            assert len(broken) == (wanted == NO_ONE)
             others = [item for item in found.sites.values() if not item.foreign]
             assert {item.permissions for item in others} == {""}
 

@@ -283,13 +283,11 @@ class Arrivals:
         if isinstance(found, Rejected):
             self._reject(work, packet, found, head)
             return
-        if found.kind is QueueKind.OUTGOING:
+        if found.kind in (QueueKind.OUTGOING, QueueKind.CONNECTOR):
             self._require_room(work, len(packet))
-            forward(self._core, work, packet, head, found)
-            return
-        if found.kind is QueueKind.CONNECTOR:
-            self._require_room(work, len(packet))
-            work.add(found, [for_connector(self._new(work, packet, head, position))], len(packet))
+            is_foreign = found.kind is QueueKind.CONNECTOR
+            new = for_connector(self._new(work, packet, head, position)) if is_foreign else None
+            forward(self._core, work, packet, head, found, new)
             return
         clear = packet
         if head.flags & PROTECTED or found.properties.is_guarded:

@@ -21,9 +21,19 @@ TRACED: Final = 1
 "In the fourth byte of a packet: TR of BaseHeader.Flags."
 
 
-def forward(core: Core, work: ArrivalWork, packet: bytes, head: Head, queue: ManagedQueue) -> None:
-    """Keep a message for another manager until the next one has it ([MS-MQQB] 3.1.5.8.2)."""
-    new = transit_message(core, packet, head, is_known=work.origin.is_known)
+def forward(
+    core: Core,
+    work: ArrivalWork,
+    packet: bytes,
+    head: Head,
+    queue: ManagedQueue,
+    new: NewMessage | None = None,
+) -> None:
+    """Keep a message for another manager until the next one has it ([MS-MQQB] 3.1.5.8.2).
+
+    `new` is how it is kept for a foreign system, of which this manager is the end.
+    """
+    new = new or transit_message(core, packet, head, is_known=work.origin.is_known)
     work.add(queue, [new], len(new.packet))
     if packet[3] & TRACED and core.settings.reports:
         work.outcome.traced.append(new.packet)

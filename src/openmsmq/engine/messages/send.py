@@ -352,11 +352,13 @@ class Sender:
         transactional = _is_transactional(transaction, queue)
         is_outgoing = queue.kind is QueueKind.OUTGOING
         reach = core.settings.time_to_reach_queue if is_outgoing else None
+        name, manager = self._goal(queue)
         packets = self._packer.pack_many(
             messages,
-            self._name_of(queue),
+            name,
             first_id=first_id,
             sent_time=now,
+            destination_manager=manager,
             transactional=transactional,
             time_to_reach_queue=reach,
             headers=headers,

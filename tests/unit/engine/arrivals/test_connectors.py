@@ -12,6 +12,7 @@ from tests.unit.engine.station import Station, in_order, parcel
 from tests.unit.engine.world import HERE, ME, PARTNER, commit_all
 
 from openmsmq.engine.arrivals.connectors import for_connector
+from openmsmq.engine.arrivals.incoming import head_of
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed
@@ -293,8 +294,18 @@ def test_programs_of_a_connector_server_send_to_a_foreign_queue_as_to_any_other(
     plain, ordered = (made.open(name, Access.RECEIVE) for name in (PLAIN, ORDERED))
     assert [message.destination_queue for message in made.peek(plain)] == [TO, PUBLIC]
     assert [message.text for message in made.peek(ordered)] == ["ordered", "ordered"]
+    assert {head_of(message.packet).addressee for message in made.peek(plain)} == {SYSTEM.bytes_le}
     assert not made.local.queues.outgoing(TO).messages
     assert made.receive(plain).id.startswith(str(made.local.identity))
+
+
+def test_a_public_queue_of_this_manager_that_is_not_here_is_not_sent_to() -> None:
+    """Its object is in the directory, and was not read yet."""
+    made = manager()
+    made.local.directory.is_used = True
+    made.local.directory.owners[PUBLIC.guid] = made.local.identity
+    with pytest.raises(QueueNotFound, match="this manager"):
+        made.open(str(PUBLIC), Access.SEND)
 
 
 def test_only_their_time_to_be_received_counts_there() -> None:
