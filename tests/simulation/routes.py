@@ -217,7 +217,7 @@ def travel(seed: int) -> Country:
         country.send()
     country.net.wait(600)
     country.check_ways(before)
-    country.restart_some()  # with what waits in them
+    country.restart_some()  # with messages that wait in them
     country.check_kept()
     country.heal()
     country.net.wait(HEALED)
