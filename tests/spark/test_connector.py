@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -132,6 +133,57 @@ def test_a_checkpoint_that_two_streams_use_at_once(
     assert stream.run("copy") == ["c"]
 
 
+def test_a_store_that_was_restored_and_a_subscription_that_was_dropped(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The checkpoint is ahead; `failOnDataLoss=false` goes on with what is there."""
+    service = Service(tmp_path / "m")
+    stream = Stream(spark, tmp_path, manager=service.address, queue="q")
+    try:
+        with openmsmq.connect(service.address) as manager:
+            send(manager.create_queue("q"), "ab")
+        assert stream.run() == ["a", "b"]
+        service.stop()
+        shutil.copytree(tmp_path / "m", tmp_path / "backup")
+        service.start()
+        with openmsmq.connect(service.address) as manager:
+            send(manager.open_queue("q"), "c")
+        assert stream.run() == ["c"]
+        service.stop()
+        shutil.rmtree(tmp_path / "m")
+        shutil.move(tmp_path / "backup", tmp_path / "m")
+        service.start()
+        with openmsmq.connect(service.address) as manager:
+            send(manager.open_queue("q"), "d")
+            with pytest.raises(PySparkException, match="was restored from a backup"):
+                stream.run()
+            assert stream.run(failOnDataLoss="false") == ["d"]
+            [info] = manager.subscriptions()
+            manager.drop_subscription(info.name, "q")
+            send(manager.open_queue("q"), "e")
+            with pytest.raises(PySparkException, match="it was dropped, or its manager"):
+                stream.run()
+        assert stream.run(failOnDataLoss="false") == ["e"]
+    finally:
+        service.close()
+
+
+def test_where_a_stream_begins(
+    manager: Manager, stream: Stream, fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    send(queue, "ab")
+    kept = {"onCommit": "keep"}
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    earlier = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    assert stream.run("latest", startingPosition="latest", **kept) == []
+    assert stream.run("later", startingPosition=later, **kept) == []
+    assert stream.run("earlier", startingPosition=earlier, minPartitions="2", **kept) == ["a", "b"]
+    assert stream.tasks == 2
+    send(queue, "c")
+    assert stream.run("latest", startingPosition="latest", **kept) == ["c"]
+
+
 @pytest.mark.acceptance
 def test_a_thousand_queues_with_one_message_each(
     manager: Manager,
@@ -211,6 +263,17 @@ def test_rows_are_written_as_they_were_read(
     found, sent = target.receive(timeout=0), source.peek(timeout=0)
     assert (found.body, found.label, found.priority) == (sent.body, "x", 5)
     assert found.extension == sent.extension
+    assert "headers" in rows.load().columns
+    assert "headers" not in rows.option("includeHeaders", "false").load().columns
+    rows = rows.option("includeHeaders", "true")
+    assert rows.load().rdd.getNumPartitions() == 1
+    source.send(Message("more"))
+    assert rows.option("minPartitions", "2").load().rdd.getNumPartitions() == 2
+    rows = rows.option("minPartitions", "1").schema("body binary")
+    assert source.receive(timeout=0).label == "x"
     made = rows.load().selectExpr("body", "map('k', 'v') as headers")
+    without = {**place, "includeHeaders": "false"}
+    made.write.format("msmq").options(**without).mode("append").save()
+    assert target.receive(timeout=0).extension == b""
     made.write.format("msmq").options(**place, headerFormat="rebus").mode("append").save()
     assert target.receive(timeout=0).extension == b'{"k":"v"}'

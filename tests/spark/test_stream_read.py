@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -96,3 +97,40 @@ def test_bytes_that_quiet_queues_leave_go_to_the_busy_one(
     assert run(f"{fresh('')}*", maxBytesPerTrigger="50000") == ["x"] * 60
     batches = len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*")))
     assert batches <= 4, "an empty one, and two; a tenth of the bytes for each would make 15"
+
+
+def test_state_is_kept_in_python(
+    spark: SparkSession,
+    service: ManagerProcess,
+    manager: Manager,
+    fresh: Callable[[str], str],
+    tmp_path: Path,
+) -> None:
+    """With the packages of the extra `spark`: what each label has come to, over two runs."""
+
+    def add(key: tuple[str], parts: Iterator[Any], state: Any) -> Iterator[Any]:
+        import pandas as pd  # in a worker
+
+        before = state.get[0] if state.exists else 0
+        state.update((before + sum(map(len, parts)),))
+        yield pd.DataFrame({"label": [key[0]], "seen": [state.get[0]]})
+
+    queue = manager.create_queue(fresh("q"))
+    found: list[tuple[str, int]] = []
+    for labels in ("aab", "a"):
+        queue.send_many(Message(b"", label=label) for label in labels)
+        rows = spark.readStream.format("msmq").schema("label string")
+        rows = rows.option("manager", service.app).option("queue", fresh("q"))
+        counted = (
+            rows.load()
+            .groupBy("label")
+            .applyInPandasWithState(
+                add, "label string, seen long", "seen long", "update", "NoTimeout"
+            )
+        )
+        writer = counted.writeStream.outputMode("update").foreachBatch(
+            lambda batch, _: found.extend((row.label, row.seen) for row in batch.collect())
+        )
+        writer = writer.option("checkpointLocation", str(tmp_path / "c"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+    assert sorted(found) == [("a", 2), ("a", 3), ("b", 1)]

@@ -103,24 +103,47 @@ class QueuedSlice(NamedTuple):
     move_count: int
     message_class: int
     messages: int
-    packets: bytes
-    "One after the other."
+    data: bytes
+    "Has their packets, one after the other, and perhaps more."
+    start: int = 0
+    "Where they begin."
+    end: int = -1
+    "Where they end; -1 at the end of it."
+
+    @property
+    def size(self) -> int:
+        """Bytes of the packets."""
+        return (len(self.data) if self.end < 0 else self.end) - self.start
+
+    @property
+    def packets(self) -> bytes:
+        """The packets alone."""
+        return self.data[self.start : self.start + self.size]
+
+    def packet_sizes(self) -> list[int]:
+        """Bytes of each packet; `Malformed` if their number is another."""
+        data, count = self.data, self.messages
+        if count == 1:  # it may have more behind its packet
+            return [self.size]
+        found: list[int] = []
+        add, size_at = found.append, _SIZE
+        end = self.start
+        with suppress(StructError):
+            for _ in range(count):
+                size = size_at(data, end + _PACKET_SIZE)[0]
+                add(size)
+                end += size
+        if len(found) != count or end != self.start + self.size or 0 in found:
+            raise Malformed("packets", 0, f"are not the {count} of a slice")
+        return found
 
     def split(self) -> list[bytes]:
         """Their packets; `Malformed` if their number is another."""
-        packets, count = self.packets, self.messages
-        if count == 1:  # it may have more behind its packet
-            return [packets]
-        found: list[bytes] = []
-        add, size = found.append, _SIZE
-        end = 0
-        with suppress(StructError):
-            for _ in range(count):
-                start = end
-                end += size(packets, start + _PACKET_SIZE)[0] or len(packets)
-                add(packets[start:end])
-        if len(found) != count or end != len(packets):
-            raise Malformed("packets", 0, f"are not the {count} of a slice")
+        data, start = self.data, self.start
+        found = []
+        for size in self.packet_sizes():
+            found.append(data[start : start + size])
+            start += size
         return found
 
 
@@ -137,8 +160,8 @@ class Slices:
     def encode(self) -> bytes:
         """The bytes of the payload."""
         parts = [count_of(len(self.slices))]
-        for *fields, messages, packets in self.slices:
-            parts += slice_start(*fields, len(packets), messages), packets
+        for one in self.slices:
+            parts += slice_start(*one[:5], one.size, one.messages), one.packets
         return b"".join(parts)
 
     @classmethod
@@ -155,6 +178,7 @@ class Slices:
                 size, count = known[5:]
                 if not 0 < count <= max(1, size // PACKET_SIZE_MIN):
                     reader.fail("count", f"{count} messages do not fit", offset=reader.offset - 4)
-                packets = reader.take(size, "packets")
-                found.append(QueuedSlice._make((*known[:5], count, packets)))
+                start = reader.need(size, "packets")
+                place = reader.data, start, start + size
+                found.append(QueuedSlice._make((*known[:5], count, *place)))
         return cls(tuple(found))

@@ -21,6 +21,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
+from openmsmq.packet.columns import JoinedPackets
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import TokenInfo
@@ -164,6 +165,11 @@ def run_of(
     return run.packets
 
 
+def may_go_joined(welcome: Welcome, packets: JoinedPackets) -> bool:
+    """Whether packets can go as they lie together."""
+    return SEND_RUNS in welcome.capabilities and len(packets.joined) <= welcome.max_frame - _FRAME
+
+
 def id_room(delivery: DeliveryOptions) -> int:
     """Bytes that the id of a message takes, at most."""
     return _ID_SIZE + max((len(one.encode()) for one in delivery.dedup_ids), default=0)
@@ -236,8 +242,7 @@ def messages_in(frame: Frame) -> list[ReceivedMessage]:
         return received(app.Messages.decode(frame.payload).messages)
     found: list[ReceivedMessage] = []
     for part in Slices.decode(frame.payload).slices:
-        lookup, arrived, aborts, moves, reason, _, _ = part
-        found += received_together(part.split(), lookup, arrived, aborts, moves, reason)
+        found += received_together(part.split(), *part[:5])
     return found
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import accumulate
 from struct import Struct
 from struct import error as StructError
-from typing import Final
+from typing import Final, overload
 
 from openmsmq.errors.peer import Malformed
 from openmsmq.limits import U32_MAX
@@ -40,6 +40,31 @@ def split_packets(packets: bytes, count: int) -> list[bytes]:
     if len(found) != count or end != len(packets):
         raise Malformed("packets", 0, f"are not {count}, one after the other")
     return found
+
+
+class JoinedPackets(Sequence[bytes]):
+    """Packets one after the other, which are taken apart when they are asked for."""
+
+    __slots__ = ("_count", "_split", "joined")
+
+    def __init__(self, joined: bytes, count: int) -> None:
+        self.joined = joined
+        self._count = count
+        self._split: list[bytes] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, place: int | slice) -> bytes | Sequence[bytes]:
+        if self._split is None:
+            self._split = split_packets(self.joined, self._count)
+        return self._split[place]
 
 
 class PacketColumns:

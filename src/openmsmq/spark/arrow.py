@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,19 +28,23 @@ from openmsmq.packet.headers.security import SecurityFlags, SecurityHeaderStart
 from openmsmq.packet.headers.trailer import Trailer
 from openmsmq.packet.headers.user import UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import FLAGS, LABEL, NAMES, USER
+from openmsmq.packet.walk import FLAGS, LABEL, USER
 from openmsmq.properties.message import INFINITE, SenderIdType
 from openmsmq.security.sid import Sid
-from openmsmq.spark.block import FACTS, Block
+from openmsmq.spark.block import Block
 from openmsmq.spark.slices import (
     Kind,
+    Numbers,
+    array_of,
+    booleans,
     by_distinct,
+    common,
     contents,
-    every,
+    ends_of,
     field,
-    offsets,
+    nullable,
     records,
-    signed,
+    repeated,
     slices,
 )
 from openmsmq.types.lookup import ARRIVAL_MASK
@@ -59,6 +64,7 @@ TYPES: Final[Mapping[str, pa.DataType]] = MappingProxyType(
     }
 )
 "What Spark's types are in Arrow."
+_I32: Final = pa.int32()
 _SIMPLE_NAMES: Final = frozenset({0, 1, 7})
 "Kinds of queue names that need nothing but themselves: none, the other one, a direct one."
 
@@ -83,40 +89,39 @@ class Columns:
     # What only the queue knows.
 
     def _lookup_id(self) -> pa.Array:
-        return self._block.lookups
+        return array_of(self._block.lookups, pa.int64())
 
     def _arrival(self) -> pa.Array:
-        return pc.bit_wise_and(self._lookup_id(), pa.scalar(ARRIVAL_MASK, pa.int64()))
+        return array_of(self._block.lookups & ARRIVAL_MASK, pa.int64())
 
     def _arrived_time(self) -> pa.Array:
-        return _time(field(self._block.facts, "I", 8, FACTS))
+        return _time(self._block.facts.arrived)
 
     def _abort_count(self) -> pa.Array:
-        return field(self._block.facts, "i", 12, FACTS)
+        return _int(self._block.facts.aborts)
 
     def _move_count(self) -> pa.Array:
-        return field(self._block.facts, "i", 16, FACTS)
+        return _int(self._block.facts.moves)
 
     def _from_queue(self) -> pa.Array:
-        return pa.repeat(pa.scalar(self._queue, pa.string()), len(self._block))
+        return repeated(self._queue, len(self._block), pa.string())
 
     def _from_manager(self) -> pa.Array:
-        return pa.repeat(pa.scalar(self._manager, pa.string()), len(self._block))
+        return repeated(self._manager, len(self._block), pa.string())
 
     # BaseHeader and UserHeader.
 
-    def _head(self, kind: Kind, offset: int) -> pa.Array:
-        return field(self._block.head, kind, offset, NAMES)
+    def _head(self, kind: Kind, offset: int) -> Numbers:
+        return field(self._block.head, kind, offset)
 
-    def _user(self, kind: Kind, name: str) -> pa.Array:
+    def _user(self, kind: Kind, name: str) -> Numbers:
         return self._head(kind, USER + UserHeaderStart.offset_of(name))
 
     def _priority(self) -> pa.Array:
-        return pc.bit_wise_and(self._head("B", 2), pa.scalar(7, pa.uint8())).cast(pa.int32())
+        return _int(self._head("B", 2) & np.uint8(7))
 
     def _trace(self) -> pa.Array:
-        bit = pc.bit_wise_and(self._head("H", 2), pa.scalar(int(BaseFlags.TR), pa.uint16()))
-        return pc.not_equal(bit, pa.scalar(0, pa.uint16()))
+        return booleans(self._head("H", 2) & np.uint16(BaseFlags.TR) != 0)
 
     def _time_to_reach_queue(self) -> pa.Array:
         return _seconds(self._head("I", 12))
@@ -129,43 +134,56 @@ class Columns:
 
     @cached_property
     def _sources(self) -> pa.Array:
-        starts = every(len(self._block), NAMES, USER)
-        return by_distinct(slices(self._block.head, starts, 16), _guid, pa.string())
+        block = self._block
+        guids = block.head[:, USER : USER + 16]
+        if len(block) and (same := common(guids)) is not None:
+            return repeated(_guid(same), len(block), pa.string())
+        return by_distinct(slices(block.data, block.starts + USER, 16), _guid, pa.string())
 
     def _source_manager(self) -> pa.Array:
         return self._sources
 
     def _message_id(self) -> pa.Array:
-        number = self._user("I", "MessageID").cast(pa.string())
+        number = array_of(self._user("I", "MessageID"), pa.uint32()).cast(pa.string())
         return pc.binary_join_element_wise(self._sources, number, "\\")
 
     def _delivery(self) -> pa.Array:
-        return pc.if_else(self._block.has(UserFlags.DM), "recoverable", "express")
+        is_recoverable = self._block.has(UserFlags.DM)
+        if is_recoverable.all():
+            return repeated("recoverable", len(self._block), pa.string())
+        return pc.if_else(booleans(is_recoverable), "recoverable", "express")
 
     def _transactional(self) -> pa.Array:
-        return self._block.has(UserFlags.TH)
+        return booleans(self._block.has(UserFlags.TH))
 
     def _journal(self) -> pa.Array:
-        return self._block.has(UserFlags.JP)
+        return booleans(self._block.has(UserFlags.JP))
 
     def _dead_letter(self) -> pa.Array:
-        return self._block.has(UserFlags.JN)
+        return booleans(self._block.has(UserFlags.JN))
 
     def _dead_letter_queue(self) -> pa.Array:
         block = self._block
-        if block.sizes.equals(block.packet_sizes):
+        if (block.sizes == block.packet_sizes).all():
             return pa.nulls(len(block), pa.string())
         return by_distinct(block.trailers, _letters, pa.string())
 
     @cached_property
-    def _names(self) -> tuple[pa.DictionaryArray, int]:
-        """What names a message's queues, each once, and where it begins in the packet."""
+    def _names(self) -> tuple[bytes | pa.DictionaryArray, int]:
+        """What names a message's queues, each once, and where it begins in the packet.
+
+        It is bytes if all messages have the same.
+        """
         block = self._block
         codes = {flags >> shift & 7 for flags in block.distinct_flags for shift in (10, 13, 16)}
         begin = FLAGS if codes <= _SIMPLE_NAMES else USER
-        starts = pc.add(block.starts, _i32(begin))
-        names = slices(block.data, starts, pc.subtract(block.after_names, starts))
-        return names.dictionary_encode(), begin
+        starts = block.starts + begin
+        sizes = block.after_names - starts
+        if len(block) and (sizes == sizes[0]).all():
+            same = common(records(block.data, starts, int(sizes[0])))
+            if same is not None:
+                return same, begin
+        return slices(block.data, starts, sizes).dictionary_encode(), begin
 
     def _queue_name(self, kind: str) -> pa.Array:
         names, begin = self._names
@@ -178,6 +196,8 @@ class Columns:
                 return None
             return None if name is None else encodable(str(name))
 
+        if isinstance(names, bytes):
+            return repeated(decode(names), len(self._block), pa.string())
         return by_distinct(names, decode, pa.string())
 
     def _destination_queue(self) -> pa.Array:
@@ -194,42 +214,42 @@ class Columns:
         if not block.any_has(UserFlags.SH):
             return pa.nulls(len(block), pa.string())
         start = SecurityHeaderStart.SIZE
-        size = field(records(block.data, block.security, start), "H", 2, start).cast(pa.int32())
-        size = pc.if_else(block.has(UserFlags.SH), pc.add(size, _i32(start)), _i32(0))
+        size = field(records(block.data, block.security, start), "H", 2).astype(np.int64)
+        size = block.has(UserFlags.SH) * (size + start)
         return by_distinct(slices(block.data, block.security, size), _sender, pa.string())
 
     # MessagePropertiesHeader.
 
-    def _property(self, kind: Kind, name: str) -> pa.Array:
+    def _property(self, kind: Kind, name: str) -> Numbers:
         return self._block.property_field(kind, MessagePropertiesStart.offset_of(name))
 
     def _acknowledge(self) -> pa.Array:
-        flags = self._block.property_field("B", 0)
-        return pc.bit_wise_and(flags, pa.scalar(0x0F, pa.uint8())).cast(pa.int32())
+        return _int(self._block.property_field("B", 0) & np.uint8(0x0F))
 
     def _message_class(self) -> pa.Array:
-        reason = field(self._block.facts, "H", 20, FACTS)
-        own = self._property("H", "MessageClass")
-        found = pc.if_else(pc.equal(reason, pa.scalar(0, pa.uint16())), own, reason)
-        return found.cast(pa.int32())
+        reason = self._block.facts.reasons
+        return _int(np.where(reason == 0, self._property("H", "MessageClass"), reason))
 
     def _correlation_id(self) -> pa.Array:
-        starts = every(len(self._block), LABEL, MessagePropertiesStart.offset_of("CorrelationID"))
-        found = slices(self._block.record, starts, len(NO_CORRELATION))
-        none = pa.scalar(None, pa.binary())
-        return pc.if_else(pc.equal(found, pa.scalar(NO_CORRELATION, pa.binary())), none, found)
+        place, size = MessagePropertiesStart.offset_of("CorrelationID"), len(NO_CORRELATION)
+        found = self._block.record[:, place : place + size]
+        is_there = (found != np.frombuffer(NO_CORRELATION, np.uint8)).any(axis=1)
+        if not is_there.any():
+            return pa.nulls(len(found), pa.binary())
+        ends = array_of(np.concatenate([[0], np.cumsum(is_there) * size]).astype(np.int32), _I32)
+        bits, data = booleans(is_there).buffers()[1], pa.py_buffer(found[is_there].tobytes())
+        return pa.Array.from_buffers(pa.binary(), len(found), [bits, ends.buffers()[1], data])
 
     def _body_type(self) -> pa.Array:
-        return signed(self._property("I", "BodyType"))
+        return _int(self._property("i", "BodyType"))
 
     def _app_specific(self) -> pa.Array:
-        return self._property("I", "ApplicationTag").cast(pa.int64())
+        return array_of(self._property("I", "ApplicationTag").astype(np.int64), pa.int64())
 
     def _label(self) -> pa.Array:
         block = self._block
-        units = pc.max_element_wise(pc.subtract(block.label_units, _i32(1)), _i32(0))
-        starts = pc.add(block.properties, _i32(LABEL))
-        return _texts(slices(block.data, starts, pc.multiply(units, _i32(2))))
+        units = np.maximum(block.label_units - 1, 0)
+        return _texts(slices(block.data, block.properties + LABEL, units * 2))
 
     def _extension(self) -> pa.Array:
         return self._block.extensions
@@ -245,7 +265,7 @@ class Columns:
         return self._block.bodies
 
     def _of_bodies(self, look: Callable[[bytes, int], str | None]) -> pa.Array:
-        kinds = self._property("I", "BodyType").to_pylist()
+        kinds = self._property("I", "BodyType").tolist()
         return pa.array(map(look, self._block.bodies.to_pylist(), kinds), pa.string())
 
     def _body_text(self) -> pa.Array:
@@ -265,15 +285,22 @@ _COLUMNS: Final[Mapping[str, Callable[[Columns], pa.Array]]] = {
 }
 
 
-def _time(seconds: pa.Array) -> pa.Array:
+def _int(values: Numbers) -> pa.Int32Array:
+    """Numbers of 32 bits as Spark has them, with a sign."""
+    return array_of(values.astype(np.int32), _I32)
+
+
+def _time(seconds: Numbers) -> pa.Array:
     """Seconds since 1970 as times."""
-    return pc.multiply(seconds.cast(pa.int64()), pa.scalar(1_000_000, pa.int64())).view(TIME)
+    return array_of(seconds.astype(np.int64) * 1_000_000, TIME)
 
 
-def _seconds(values: pa.Array) -> pa.Array:
+def _seconds(values: Numbers) -> pa.Array:
     """Seconds, none for ever."""
-    for_ever = pc.equal(values, pa.scalar(INFINITE, pa.uint32()))
-    return pc.if_else(for_ever, pa.scalar(None, pa.int64()), values.cast(pa.int64()))
+    is_there = values != INFINITE
+    if not is_there.any():
+        return pa.nulls(len(values), pa.int64())
+    return nullable(values.astype(np.int64), is_there, pa.int64())
 
 
 def _texts(values: pa.Array) -> pa.Array:
@@ -281,9 +308,10 @@ def _texts(values: pa.Array) -> pa.Array:
     raw = contents(values).to_pybytes()
     text = utf_16_le_decode(raw, "replace", True)[0]
     if text.isascii() and "\0" not in text:
-        places = pc.shift_right(offsets(values), _i32(1))
-        buffers = [None, places.buffers()[1], pa.py_buffer(text.encode())]
-        return pa.Array.from_buffers(pa.string(), len(values), buffers)
+        places = pa.py_buffer(ends_of(values) >> 1)
+        return pa.Array.from_buffers(
+            pa.string(), len(values), [None, places, pa.py_buffer(text.encode())]
+        )
     found = [
         utf_16_le_decode(value, "replace", True)[0].partition("\0")[0]
         for value in values.to_pylist()
@@ -316,7 +344,3 @@ def _letters(trailer: bytes) -> str | None:
 
 def _headers_of(extension: bytes) -> list[tuple[str, str]] | None:
     return list(decode_headers(extension).values.items()) or None
-
-
-def _i32(value: int) -> pa.Int32Scalar:
-    return pa.scalar(value, pa.int32())

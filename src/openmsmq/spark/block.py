@@ -5,12 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate
-from struct import Struct
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.packet.headers.base import BaseFlags, BaseHeader
@@ -18,17 +17,10 @@ from openmsmq.packet.headers.security import SecurityHeaderStart
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeaderStart
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.walk import DIRECT, EXTENSION_SIZE, FLAGS, LABEL, NAMES, SIZES
-from openmsmq.spark.slices import Kind, field, integers, records, slices
+from openmsmq.spark.slices import Kind, Numbers, Places, Records, field, records, slices
 
-FACTS: Final = 24
-"Bytes before each packet that hold what only the queue knows: see `app.messages.QueuedMessage`."
-_number: Final = Struct("<I").pack
-_known: Final = Struct("<IIIHxx").pack
-_fact: Final = Struct("<qIIIHxx").pack
-_two: Final = Struct("<qq").unpack
 _PACKET_SIZE: Final = BaseHeader.offset_of("PacketSize")
-_NAME_SIZES: Final = integers(array("i", [0, 0, 4, 4, 4, 16, 20, 0]))
-"Made without `pyarrow.array`, which imports pandas: half a second in every worker that only plans."
+_NAME_SIZES: Final = np.array([0, 0, 4, 4, 4, 16, 20, 0], np.int64)
 _SECURITY_SIZES: Final[tuple[tuple[Kind, int], ...]] = (
     ("H", 2),
     ("H", 4),
@@ -38,165 +30,197 @@ _SECURITY_SIZES: Final[tuple[tuple[Kind, int], ...]] = (
 )
 
 
+class Facts:
+    """What only the queue knows of messages; nothing, if they come from none."""
+
+    def __init__(self, found: Sequence[QueuedSlice], count: int) -> None:
+        self._count = count
+        known = np.array([one[:6] for one in found] or [(0, 0, 0, 0, 0, count)], np.int64)
+        self._known = known
+        self._counts = counts = known[:, 5]
+        firsts = np.repeat(known[:, 0] - np.cumsum(counts) + counts, counts)[:count]
+        self.lookups = firsts + np.arange(count)
+        "The lookup identifier of each."
+
+    def _each(self, place: int) -> Places:
+        return np.repeat(self._known[:, place], self._counts)[: self._count]
+
+    @property
+    def arrived(self) -> Places:
+        """Seconds since 1970."""
+        return self._each(1)
+
+    @property
+    def aborts(self) -> Places:
+        """How often each was received by a transaction that was aborted."""
+        return self._each(2)
+
+    @property
+    def moves(self) -> Places:
+        """How often each was moved."""
+        return self._each(3)
+
+    @property
+    def reasons(self) -> Places:
+        """The class that the queue gave it; 0 if none."""
+        return self._each(4)
+
+
 class Block:
     """Packets that were checked before they came here, as bytes."""
 
     def __init__(
-        self, data: pa.Buffer, starts: pa.Array, sizes: pa.Array, facts: pa.Buffer
+        self, data: pa.Buffer, starts: Places, sizes: Places, found: Sequence[QueuedSlice] = ()
     ) -> None:
         self.data = data
         self.starts = starts
         self.sizes = sizes
-        self.facts = facts
-        "What only the queue knows, 24 bytes for each."
+        self._found = found
 
     @classmethod
     def of_slices(cls, found: Sequence[QueuedSlice]) -> Block:
-        """Messages as they lie together; most are in large slices with packets of one size."""
-        starts, sizes, facts = array("i"), array("i"), bytearray()
-        start = 0
-        for one in found:
+        """Messages as they lie together; those of one frame stay where they are."""
+        data, bases = _together(found)
+        starts, sizes = array("q"), array("q")
+        for one, base in zip(found, bases, strict=True):
+            first = base + one.start
             if one.messages == 1:
-                starts.append(start)
-                sizes.append(len(one.packets))
-                facts += _fact(*one[:5])
-                start += len(one.packets)
+                starts.append(first)
+                sizes.append(one.size)
                 continue
             own = _packet_sizes(one)
-            starts.extend(accumulate(own[:-1], initial=start))
-            sizes.extend(own)
-            facts += _facts_of(one)
-            start += len(one.packets)
-        data = pa.py_buffer(b"".join([one.packets for one in found]))
-        return cls(data, integers(starts), integers(sizes), pa.py_buffer(bytes(facts)))
+            sizes.frombytes(own.tobytes())
+            starts.frombytes((np.cumsum(own) - own + first).tobytes())
+        return cls(data, np.frombuffer(starts, np.int64), np.frombuffer(sizes, np.int64), found)
 
     @classmethod
     def of_packets(cls, packets: Iterable[bytes]) -> Block:
         """Packets of which nothing else is known."""
         found = list(packets)
-        sizes = array("i", map(len, found))
-        starts = array("i", accumulate(sizes[:-1], initial=0) if found else ())
-        facts = pa.py_buffer(bytes(FACTS * len(found)))
-        return cls(pa.py_buffer(b"".join(found)), integers(starts), integers(sizes), facts)
+        sizes = np.fromiter(map(len, found), np.int64, len(found))
+        return cls(pa.py_buffer(b"".join(found)), np.cumsum(sizes) - sizes, sizes)
 
     def __len__(self) -> int:
         return len(self.starts)
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What only the queue knows."""
+        return Facts(self._found, len(self))
+
     @property
-    def lookups(self) -> pa.Int64Array:
+    def lookups(self) -> Places:
         """The lookup identifier of each."""
-        return field(self.facts, "q", 0, FACTS)
+        return self.facts.lookups
 
     @property
     def last(self) -> int:
         """The lookup identifier of the last one."""
-        found: int = self.lookups[-1].as_py()
-        return found
+        return int(self.lookups[-1])
 
     def up_to(self, last: int) -> Block:
         """Those whose lookup identifiers, which must rise, are not beyond `last`."""
         if self.last <= last:
             return self
-        count = pc.sum(pc.less_equal(self.lookups, pa.scalar(last, pa.int64()))).as_py()
-        starts, sizes = self.starts.slice(0, count), self.sizes.slice(0, count)
-        return Block(self.data, starts, sizes, self.facts.slice(0, FACTS * count))
+        count = int(np.searchsorted(self.lookups, last, "right"))
+        return Block(self.data, self.starts[:count], self.sizes[:count], self._found)
 
     @cached_property
-    def head(self) -> pa.Buffer:
+    def head(self) -> Records:
         """The BaseHeader and the start of the UserHeader of each, 64 bytes."""
         return records(self.data, self.starts, NAMES)
 
     @cached_property
-    def flags(self) -> pa.UInt32Array:
+    def flags(self) -> Numbers:
         """UserHeader.Flags."""
-        return field(self.head, "I", FLAGS, NAMES)
+        return field(self.head, "I", FLAGS)
 
     @cached_property
     def distinct_flags(self) -> list[int]:
         """The same, each once: they say what there is to look at."""
-        found: list[int] = pc.unique(self.flags).to_pylist()
+        flags = self.flags
+        if len(flags) and (flags == flags[0]).all():
+            return [int(flags[0])]
+        found: list[int] = np.unique(flags).tolist()
         return found
 
     def any_has(self, bits: int) -> bool:
         """Whether any message has one of these bits in its flags."""
         return any(flags & bits for flags in self.distinct_flags)
 
-    def has(self, bits: int) -> pa.BooleanArray:
+    def has(self, bits: int) -> npt.NDArray[np.bool_]:
         """Which messages have one of these bits in their flags."""
-        return pc.not_equal(pc.bit_wise_and(self.flags, _u32(bits)), _u32(0))
+        found: npt.NDArray[np.bool_] = (self.flags & np.uint32(bits)) != 0
+        return found
 
     @cached_property
-    def after_names(self) -> pa.Array:
+    def after_names(self) -> Places:
         """Where the names and ConnectorType end ([MS-MQMQ] 2.2.19.2)."""
-        place = pc.add(self.starts, _i32(NAMES))
+        place = self.starts + NAMES
         for shift, bits in ((10, UserFlags.DQ), (13, UserFlags.AQ), (16, UserFlags.RQ)):
             if self.any_has(bits):
-                place = pc.add(place, self._name_size(place, shift))
+                place = place + self._name_size(place, shift)
         return self._plus(place, UserFlags.CQ, 16)
 
-    def _name_size(self, place: pa.Array, shift: int) -> pa.Array:
-        codes = pc.bit_wise_and(pc.shift_right(self.flags, _u32(shift)), _u32(7))
-        count = field(records(self.data, place, 2), "H", 0, 2).cast(pa.int32())
-        direct = _round_up(pc.add(count, _i32(2)))
-        if all(flags >> shift & 7 == DIRECT for flags in self.distinct_flags):
-            return direct
-        return pc.if_else(pc.equal(codes, _u32(DIRECT)), direct, _NAME_SIZES.take(codes))
+    def _name_size(self, place: Places, shift: int) -> Places:
+        codes = self.flags >> np.uint32(shift) & np.uint32(7)
+        is_direct = codes == DIRECT
+        sizes: Places = _NAME_SIZES[codes]
+        if is_direct.any():
+            count = field(records(self.data, place[is_direct], 2), "H", 0)
+            sizes[is_direct] = _round_up(count.astype(np.int64) + 2)
+        return sizes
 
-    def _plus(self, place: pa.Array, bits: int, size: pa.Array | int) -> pa.Array:
+    def _plus(self, place: Places, bits: int, size: Places | int) -> Places:
         """`place`, moved on where one of the bits is set."""
-        if not self.any_has(bits):
-            return place
-        amount = _i32(size) if isinstance(size, int) else size
-        return pc.add(place, pc.if_else(self.has(bits), amount, _i32(0)))
+        return place + self.has(bits) * size if self.any_has(bits) else place
 
     @cached_property
-    def security(self) -> pa.Array:
+    def security(self) -> Places:
         """Where the SecurityHeader begins, if there is one ([MS-MQMQ] 2.2.20.5)."""
         place = self.after_names
         if not self.any_has(UserFlags.TH):
             return place
-        flags = field(records(self.data, place, 4), "I", 0, 4)
-        connector = pc.bit_wise_and(flags, _u32(TransactionFlags.CG)).cast(pa.int32())
-        size = pc.add(pc.multiply(connector, _i32(16)), _i32(TransactionHeaderStart.SIZE))
+        flags = field(records(self.data, place, 4), "I", 0)
+        connector = (flags & np.uint32(TransactionFlags.CG)).astype(np.int64)
+        size = connector * 16 + TransactionHeaderStart.SIZE
         return self._plus(place, UserFlags.TH, size)
 
     @cached_property
-    def properties(self) -> pa.Array:
+    def properties(self) -> Places:
         """Where the MessagePropertiesHeader begins ([MS-MQMQ] 2.2.20.6)."""
         place = self.security
         if not self.any_has(UserFlags.SH):
             return place
         start = records(self.data, place, SecurityHeaderStart.SIZE)
-        total = _i32(SecurityHeaderStart.SIZE)
+        total = np.full(len(self), SecurityHeaderStart.SIZE, np.int64)
         for kind, offset in _SECURITY_SIZES:
-            size = field(start, kind, offset, SecurityHeaderStart.SIZE).view(_SIGNED[kind])
-            total = pc.add(total, _round_up(size.cast(pa.int32())))
+            total += _round_up(field(start, kind, offset).astype(np.int64))
         return self._plus(place, UserFlags.SH, total)
 
     @cached_property
-    def record(self) -> pa.Buffer:
+    def record(self) -> Records:
         """The fixed part of the MessagePropertiesHeader of each, 56 bytes."""
         return records(self.data, self.properties, LABEL)
 
-    def property_field(self, kind: Kind, offset: int) -> pa.Array:
+    def property_field(self, kind: Kind, offset: int) -> Numbers:
         """A number of the MessagePropertiesHeader."""
-        return field(self.record, kind, offset, LABEL)
+        return field(self.record, kind, offset)
 
     @cached_property
-    def label_units(self) -> pa.Array:
+    def label_units(self) -> Places:
         """Units of the label, with its null."""
-        return self.property_field("B", 1).cast(pa.int32())
+        return self.property_field("B", 1).astype(np.int64)
 
     @cached_property
-    def extension_sizes(self) -> pa.Array:
+    def extension_sizes(self) -> Places:
         """Bytes of the extension."""
-        return self.property_field("i", EXTENSION_SIZE)
+        return self.property_field("I", EXTENSION_SIZE).astype(np.int64)
 
     @cached_property
-    def extension_starts(self) -> pa.Array:
+    def extension_starts(self) -> Places:
         """Where the extension begins."""
-        labels = pc.multiply(self.label_units, _i32(2))
-        return pc.add(pc.add(self.properties, _i32(LABEL)), labels)
+        return self.properties + LABEL + self.label_units * 2
 
     @cached_property
     def extensions(self) -> pa.BinaryArray:
@@ -206,8 +230,8 @@ class Block:
     @cached_property
     def bodies(self) -> pa.BinaryArray:
         """The body of each."""
-        start = pc.add(self.extension_starts, self.extension_sizes)
-        return slices(self.data, start, self.property_field("i", SIZES))
+        start = self.extension_starts + self.extension_sizes
+        return slices(self.data, start, self.property_field("I", SIZES).astype(np.int64))
 
     @cached_property
     def packets(self) -> pa.BinaryArray:
@@ -215,57 +239,43 @@ class Block:
         return slices(self.data, self.starts, self.packet_sizes)
 
     @cached_property
-    def packet_sizes(self) -> pa.Int32Array:
+    def packet_sizes(self) -> Places:
         """How long each packet is as it travels, with a SessionHeader (see `split_stored`)."""
-        size = field(self.head, "I", BaseHeader.offset_of("PacketSize"), NAMES).view(pa.int32())
-        flags = field(self.head, "H", BaseHeader.offset_of("Flags"), NAMES)
-        bit = pc.bit_wise_and(flags, pa.scalar(int(BaseFlags.SH), pa.uint16()))
-        return pc.if_else(pc.equal(bit, pa.scalar(0, pa.uint16())), size, self.sizes)
+        size = field(self.head, "I", _PACKET_SIZE).astype(np.int64)
+        flags = field(self.head, "H", BaseHeader.offset_of("Flags"))
+        return np.where(flags & np.uint16(BaseFlags.SH), self.sizes, size)
 
     @cached_property
     def trailers(self) -> pa.BinaryArray:
         """What its manager keeps behind each packet, mostly nothing ([MS-MQRR] 2.2.5)."""
-        ends = pc.add(self.starts, self.packet_sizes)
-        return slices(self.data, ends, pc.subtract(self.sizes, self.packet_sizes))
+        return slices(self.data, self.starts + self.packet_sizes, self.sizes - self.packet_sizes)
 
 
-def _packet_sizes(one: QueuedSlice) -> array[int]:
+def _together(found: Sequence[QueuedSlice]) -> tuple[pa.Buffer, list[int]]:
+    """The bytes that hold all slices in rising order, and where the data of each begins in them."""
+    parts: list[bytes] = []
+    bases: list[int] = []
+    total = end = 0
+    for one in found:
+        if not parts or one.data is not parts[-1] or one.start < end:
+            parts.append(one.data)
+            total += len(one.data)
+        end = one.start + one.size
+        bases.append(total - len(one.data))
+    return pa.py_buffer(b"".join(parts)), bases
+
+
+def _packet_sizes(one: QueuedSlice) -> Places:
     """How long each packet of a slice is; `Malformed` if their number is another."""
-    packets, count = one.packets, one.messages
-    if count > 1 and len(packets) % count == 0:
-        size, words = len(packets) // count, memoryview(packets)
-        if not size % 4:
-            own = words.cast("I")[_PACKET_SIZE // 4 :: size // 4].tobytes()
-            if own == _number(size) * count:
-                return array("i", [size]) * count
-    return array("i", map(len, one.split()))
+    count, size = one.messages, one.size
+    if size % count == 0:
+        stride, place = size // count, one.start + _PACKET_SIZE
+        own: Numbers = np.ndarray((count,), "<u4", one.data, place, (stride,))
+        if (own == stride).all():
+            return own.astype(np.int64)
+    return np.array(one.packet_sizes(), np.int64)
 
 
-def _facts_of(one: QueuedSlice) -> bytes:
-    """What the queue knows of each message: the same but for the lookup identifiers."""
-    count = one.messages
-    first, second = _rest(one.arrived, one.abort_count, one.move_count, one.message_class)
-    words = array("q", [0, first, second]) * count
-    memoryview(words)[::3] = array("q", range(one.lookup_id, one.lookup_id + count))
-    return words.tobytes()
-
-
-def _rest(*facts: int) -> tuple[int, int]:
-    found: tuple[int, int] = _two(_known(*facts))
-    return found
-
-
-_SIGNED: Final = {"H": pa.uint16(), "I": pa.int32()}
-
-
-def _round_up(sizes: pa.Array) -> pa.Array:
+def _round_up(sizes: Places) -> Places:
     """The next multiple of 4."""
-    return pc.bit_wise_and(pc.add(sizes, _i32(3)), _i32(~3))
-
-
-def _i32(value: int) -> pa.Int32Scalar:
-    return pa.scalar(value, pa.int32())
-
-
-def _u32(value: int) -> pa.UInt32Scalar:
-    return pa.scalar(int(value), pa.uint32())
+    return sizes + 3 & ~3

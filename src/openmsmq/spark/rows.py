@@ -7,11 +7,12 @@ for each; all others become messages one by one.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,16 +20,17 @@ from openmsmq.bodies.headers import decode_headers, encode_nservicebus, encode_r
 from openmsmq.errors import InvalidParameter, Malformed
 from openmsmq.limits import LABEL_UNITS_MAX, PACKET_SIZE_MAX, U32_MAX
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.columns import JoinedPackets
 from openmsmq.packet.headers.base import BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import DIRECT, NAMES, SIZES, is_plain
+from openmsmq.packet.walk import DIRECT, SIZES, is_plain
 from openmsmq.properties.message import PRIORITY_DEFAULT, PRIORITY_MAX
 from openmsmq.spark.block import Block
 from openmsmq.spark.columns import WRITE
 from openmsmq.spark.options import FORMATS
-from openmsmq.spark.slices import contents, every, field, offsets
+from openmsmq.spark.slices import array_of, contents, ends_of, field
 from openmsmq.types.fields import LPWSTR
 from openmsmq.types.message import FIELDS, Message
 from openmsmq.types.pack import Packer
@@ -108,8 +110,11 @@ class _UnusualRowError(Exception):
 
 def packets(
     batch: pa.RecordBatch, queue: str, headers: str = FORMATS[0]
-) -> list[tuple[str, list[bytes]]] | None:
-    """The same as packets, if all rows are simple enough; None if some are not."""
+) -> list[tuple[str, Sequence[bytes]]] | None:
+    """The same as packets, if all rows are simple enough; None if some are not.
+
+    Those that are made here stay together if they go to one queue.
+    """
     columns = {
         name.lower(): batch.column(place)
         for place, name in enumerate(batch.schema.names)
@@ -121,6 +126,8 @@ def packets(
         found = _again_all(said) if "packet" in said else _packed(said, batch.num_rows)
     except _UnusualRowError:
         return None
+    if where is None and "packet" not in said:
+        return [(queue, JoinedPackets(contents(found).to_pybytes(), len(found)))]
     whole: list[bytes] = found.to_pylist()
     if where is None:
         return [(queue, whole)]
@@ -145,11 +152,11 @@ def _again_all(said: Mapping[str, pa.Array]) -> pa.BinaryArray:
         raise _UnusualRowError
     block = Block.of_packets(whole)
     names = {flags >> shift & 7 for flags in block.distinct_flags for shift in (13, 16)}
-    highest = pc.max(field(block.head, "H", BaseHeader.offset_of("Flags"), NAMES)).as_py()
-    is_marked = pc.any(block.property_field("H", _CLASS).cast(pa.bool_())).as_py()
-    is_private = pc.any(block.property_field("I", _PRIVACY).cast(pa.bool_())).as_py()
+    highest = field(block.head, "H", BaseHeader.offset_of("Flags")).max()
+    is_marked = block.property_field("H", _CLASS).any()
+    is_private = block.property_field("I", _PRIVACY).any()
     room = block.property_field("I", MessagePropertiesStart.offset_of("AllocationBodySize"))
-    is_padded = not room.equals(block.property_field("I", SIZES))
+    is_padded = (room != block.property_field("I", SIZES)).any()
     if block.any_has(_NOT_SENDABLE) or names - {0, 1, DIRECT} or highest > PRIORITY_MAX:
         raise _UnusualRowError
     if is_marked or is_private or is_padded:
@@ -200,7 +207,8 @@ def _fronts(
         view.cast("i")[place // 4 :: _FRONT // 4] = own[values.offset : values.offset + count]
     for place, values in octets.items():
         view[place::_FRONT] = memoryview(values.cast(pa.uint8()).buffers()[1]).cast("B")[:count]
-    buffers = [None, every(count + 1, _FRONT, 0).buffers()[1], pa.py_buffer(data)]
+    ends = np.arange(0, (count + 1) * _FRONT, _FRONT, dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), count, buffers)
 
 
@@ -238,9 +246,9 @@ def _utf16(texts: pa.StringArray) -> pa.BinaryArray:
     raw = contents(texts).to_pybytes()
     if not raw.isascii():
         raise _UnusualRowError
-    places = pc.shift_left(offsets(texts), _i32(1))
+    places = pa.py_buffer(ends_of(texts) << 1)
     data = pa.py_buffer(raw.decode("ascii").encode("utf-16-le"))
-    return pa.Array.from_buffers(pa.binary(), len(texts), [None, places.buffers()[1], data])
+    return pa.Array.from_buffers(pa.binary(), len(texts), [None, places, data])
 
 
 def _whole(values: pa.Array, default: int, most: int) -> pa.Int32Array:
@@ -256,7 +264,7 @@ def _nothing(count: int) -> pa.BinaryArray:
 
 
 def _zeros(count: int) -> pa.Int32Array:
-    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(bytes(4 * count))])
+    return array_of(np.zeros(count, np.int32), pa.int32())
 
 
 def _i32(value: int) -> pa.Int32Scalar:

@@ -1,86 +1,106 @@
 """Fields and slices of many packets that lie in one piece of memory, without a loop over them.
 
-Arrow copies any slices of a buffer behind one another: what was scattered becomes records of one
-size, of which a field is every nth item.
+What was scattered becomes records of one size, of which a field is every nth item. Numbers are
+arrays of NumPy; what Spark gets is made of their memory, without a step for each.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from openmsmq.errors import Malformed
 
 Kind = Literal["B", "H", "I", "i", "Q", "q"]
 "The code of a number for `struct`."
-_SIZES: Final[dict[Kind, int]] = {"B": 1, "H": 2, "I": 4, "i": 4, "Q": 8, "q": 8}
-_TYPES: Final[dict[Kind, pa.DataType]] = {
-    "B": pa.uint8(),
-    "H": pa.uint16(),
-    "I": pa.uint32(),
-    "i": pa.int32(),
-    "Q": pa.uint64(),
-    "q": pa.int64(),
-}
+_KINDS: Final[dict[Kind, np.dtype[Any]]] = {kind: np.dtype(f"<{kind}") for kind in "BHIiQq"}  # type: ignore[misc]
+Places: TypeAlias = npt.NDArray[np.int64]
+"Where something begins, or how large it is."
+Numbers: TypeAlias = npt.NDArray[Any]
+Records: TypeAlias = npt.NDArray[np.uint8]
+"Bytes in rows of one size."
 
 
-def integers(values: array[int]) -> pa.Array:
-    """An array of Python's own as Arrow's, without a copy."""
-    return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
+def array_of(values: Numbers, kind: pa.DataType) -> pa.Array:
+    """Numbers as an array of Arrow, without `pyarrow.array`, which imports pandas.
+
+    That would be half a second in every worker that only plans.
+    """
+    raw = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(kind, len(values), [None, raw])
 
 
-def slices(data: pa.Buffer, starts: pa.Array, sizes: pa.Array | int) -> pa.BinaryArray:
+def nullable(values: Numbers, is_there: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+    """The same, null where there is none."""
+    bits, raw = pa.py_buffer(_bits(is_there)), pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(kind, len(values), [bits, raw])
+
+
+def booleans(values: npt.NDArray[np.bool_]) -> pa.BooleanArray:
+    """Truths as an array of Arrow."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(_bits(values))])
+
+
+def _bits(values: npt.NDArray[np.bool_]) -> Records:
+    return np.packbits(values, bitorder="little")
+
+
+def slices(data: pa.Buffer, starts: Places, sizes: Places | int) -> pa.BinaryArray:
     """Slices of `data`, which must not overlap and lie in rising order, as one array.
 
     `pyarrow.ArrowInvalid` if they do not: nothing is read outside of `data`.
     """
     count = len(starts)
-    if isinstance(sizes, int):
-        sizes = pa.scalar(sizes, pa.int32())
-    edges = array("i", bytes(8 * count))
-    places = memoryview(edges)
-    places[0::2] = _items(starts)
-    places[1::2] = _items(pc.add(starts, sizes))
     if not count:
-        return pa.array([], pa.binary())
+        return pa.nulls(0, pa.binary())
+    edges = np.empty(2 * count, np.int32)
+    edges[0::2] = starts
+    edges[1::2] = starts + sizes
     buffers = [None, pa.py_buffer(edges), data]
     between = pa.Array.from_buffers(pa.binary(), 2 * count - 1, buffers)
     between.validate(full=True)
-    return between.take(every(count, 2, 0))
+    return between.take(_every_other(count))
 
 
-def records(data: pa.Buffer, starts: pa.Array, size: int) -> pa.Buffer:
-    """Slices of one size behind one another."""
-    return contents(slices(data, starts, size))
+@lru_cache(maxsize=32)
+def _every_other(count: int) -> pa.Array:
+    return array_of(np.arange(0, 2 * count, 2, dtype=np.int32), pa.int32())
+
+
+def records(data: pa.Buffer, starts: Places, size: int) -> Records:
+    """Slices of one size as rows; `Malformed` if one is not inside of `data`."""
+    if not len(starts):
+        return np.empty((0, size), np.uint8)
+    if starts.min() < 0 or starts.max() + size > data.size:
+        raise Malformed("packets", int(starts.max()), f"a part of {size} bytes is not in them")
+    every = np.ndarray((data.size - size + 1,), np.dtype((np.void, size)), data, strides=(1,))
+    return every[starts].view(np.uint8).reshape(len(starts), size)
+
+
+def field(rows: Records, kind: Kind, offset: int) -> Numbers:
+    """A number in every row, whose size is a multiple of that of the number."""
+    values = rows.view(_KINDS[kind])
+    return values[:, offset // values.itemsize]
 
 
 def contents(values: pa.BinaryArray) -> pa.Buffer:
     """The bytes of all slices, one behind the other."""
     _, ends, data = values.buffers()
-    if data is None:
+    if data is None or not len(values):
         return pa.py_buffer(b"")
-    size = memoryview(ends).cast("B").cast("i")[len(values)] if len(values) else 0
-    return data.slice(0, size)
+    return data.slice(0, int(np.frombuffer(ends, np.int32)[len(values)]))
 
 
-def field(data: pa.Buffer, kind: Kind, offset: int, stride: int) -> pa.Array:
-    """A number in every record."""
-    size = _SIZES[kind]
-    found = memoryview(data).cast("B").cast(kind)[offset // size :: stride // size].tobytes()
-    return pa.Array.from_buffers(_TYPES[kind], len(found) // size, [None, pa.py_buffer(found)])
-
-
-def signed(values: pa.Array) -> pa.Array:
-    """Numbers of 32 bits as Spark has them: the same bits with a sign."""
-    return values.view(pa.int32())
-
-
-def offsets(values: pa.BinaryArray) -> pa.Array:
+def ends_of(values: pa.BinaryArray) -> npt.NDArray[np.int32]:
     """Where the slices end in their contents, from 0 on."""
-    return pa.Array.from_buffers(pa.int32(), len(values) + 1, [None, values.buffers()[1]])
+    count = len(values) + 1
+    raw = values.buffers()[1]
+    return np.frombuffer(raw, np.int32, count) if raw is not None else np.zeros(count, np.int32)
 
 
 def by_distinct(
@@ -92,11 +112,11 @@ def by_distinct(
     return decoded.take(coded.indices)
 
 
-def _items(values: pa.Array) -> memoryview:
-    return memoryview(values.buffers()[1]).cast("B").cast("i")[: len(values)]
+def common(rows: Records) -> bytes | None:
+    """What all rows are, of which there is at least one; None if some differ."""
+    return rows[0].tobytes() if (rows == rows[0]).all() else None
 
 
-@lru_cache(maxsize=32)
-def every(count: int, stride: int, first: int) -> pa.Array:
-    """The place of a field in each of `count` records."""
-    return integers(array("i", range(first, first + count * stride, stride)))
+def repeated(value: str | bytes | None, count: int, kind: pa.DataType) -> pa.Array:
+    """The same value for all."""
+    return pa.nulls(count, kind) if value is None else pa.repeat(pa.scalar(value, kind), count)

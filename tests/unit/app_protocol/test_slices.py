@@ -28,23 +28,25 @@ def test_messages_of_a_run_are_one_slice() -> None:
         )
     )
     assert Slices((SLICE,)).encode() == payload
-    assert Slices.decode(payload) == Slices((SLICE,))
-    assert SLICE.split() == [PLAIN, TRACED]
+    (found,) = Slices.decode(payload).slices
+    assert (found.data, found.start, found.end) == (payload, 34, len(payload)), "not copied"
+    assert (found[:6], found.packets, found.size) == (SLICE[:6], PLAIN + TRACED, SLICE.size)
+    assert found.split() == SLICE.split() == [PLAIN, TRACED]
 
 
 def test_a_slice_of_one_message_is_all_its_own() -> None:
     single = SLICE._replace(messages=1)
-    assert Slices.decode(Slices((single,)).encode()).slices == (single,)
-    assert single.split() == [PLAIN + TRACED]
+    (found,) = Slices.decode(Slices((single,)).encode()).slices
+    assert found.split() == single.split() == [PLAIN + TRACED]
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         SLICE._replace(messages=3),
-        SLICE._replace(packets=(PLAIN + TRACED)[:-4]),
-        SLICE._replace(packets=bytes(240)),
-        SLICE._replace(packets=PLAIN + TRACED + PLAIN),
+        SLICE._replace(data=(PLAIN + TRACED)[:-4]),
+        SLICE._replace(data=bytes(240)),
+        SLICE._replace(data=PLAIN + TRACED + PLAIN),
     ],
 )
 def test_packets_that_do_not_fill_their_slice_are_refused(wrong: QueuedSlice) -> None:
@@ -54,7 +56,7 @@ def test_packets_that_do_not_fill_their_slice_are_refused(wrong: QueuedSlice) ->
 
 @pytest.mark.parametrize("messages", [0, 3, 1 << 31])
 def test_a_slice_says_how_many_it_can_have(messages: int) -> None:
-    payload = Slices((SLICE._replace(packets=bytes(250), messages=messages),)).encode()
+    payload = Slices((SLICE._replace(data=bytes(250), messages=messages),)).encode()
     assert refusal(Slices.decode, payload)[0] == "slices[0].count"
 
 

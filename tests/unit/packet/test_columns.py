@@ -8,7 +8,13 @@ from tests.samples import MESSAGES, SOURCE
 from openmsmq.errors import Malformed
 from openmsmq.names.direct import DirectName
 from openmsmq.packet.builder import PacketBuilder
-from openmsmq.packet.columns import SENT, PacketColumns, numbered_packets, split_packets
+from openmsmq.packet.columns import (
+    SENT,
+    JoinedPackets,
+    PacketColumns,
+    numbered_packets,
+    split_packets,
+)
 from openmsmq.packet.view import PacketView
 
 PLAIN, TRACED = MESSAGES["plain"].encode(), MESSAGES["debug"].encode()
@@ -17,6 +23,18 @@ BUILDER = PacketBuilder(SOURCE, DirectName.from_wire("OS:here\\private$\\orders"
 
 def test_packets_are_split_by_their_sizes() -> None:
     assert split_packets(PLAIN + TRACED + PLAIN, 3) == [PLAIN, TRACED, PLAIN]
+
+
+def test_joined_packets_are_a_sequence_of_them() -> None:
+    joined = JoinedPackets(PLAIN + TRACED, 2)
+    assert (len(joined), list(joined), joined[-1], joined[:1]) == (
+        2,
+        [PLAIN, TRACED],
+        TRACED,
+        [PLAIN],
+    )
+    with pytest.raises(Malformed):
+        list(JoinedPackets(PLAIN + TRACED, 3))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.samples import MESSAGES
 
-from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.app_protocol.slices import QueuedSlice, Slices
 from openmsmq.errors import Malformed
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
@@ -25,7 +25,7 @@ def test_the_properties_are_where_the_walk_finds_them() -> None:
     block = Block.of_packets(PACKETS)
     found = [
         place - start
-        for place, start in zip(block.properties.to_pylist(), block.starts.to_pylist(), strict=True)
+        for place, start in zip(block.properties.tolist(), block.starts.tolist(), strict=True)
     ]
     assert found == [properties_offset(packet) for packet in PACKETS]
 
@@ -62,7 +62,18 @@ def test_slices_are_the_same_messages(sizes: tuple[int, ...]) -> None:
     assert expected["lookup_id"].to_pylist() == [7, *range(900, 900 + len(packets))]
     assert expected["move_count"].to_pylist() == [0] + [3] * len(packets)
     assert Columns(Block.of_slices((single, run))).batch(names) == expected
-    broken = run._replace(packets=run.packets + bytes(4))
+    framed = Slices.decode(Slices((single, run)).encode()).slices
+    assert framed[0].data is framed[1].data
+    assert Columns(Block.of_slices(framed)).batch(names) == expected, "where they lie in a frame"
+    broken = run._replace(data=run.data + bytes(4))
     if len(sizes) > 1:
         with pytest.raises(Malformed):
             Block.of_slices((broken,))
+
+
+def test_a_block_ends_where_it_is_told_to() -> None:
+    parts = [QueuedSlice(n, n + 1, 0, 0, 0, 1, packet) for n, packet in enumerate(PACKETS)]
+    block = Block.of_slices(parts).up_to(2)
+    assert (len(block), block.last) == (3, 2)
+    assert block.facts.arrived.tolist() == [1, 2, 3]
+    assert len(Columns(block).column("arrived_time")) == 3

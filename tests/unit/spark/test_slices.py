@@ -2,40 +2,76 @@
 
 from __future__ import annotations
 
-from array import array
-
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from openmsmq.spark.slices import by_distinct, contents, every, field, integers, offsets, slices
+from openmsmq.errors import Malformed
+from openmsmq.spark.slices import (
+    array_of,
+    booleans,
+    by_distinct,
+    common,
+    contents,
+    ends_of,
+    field,
+    nullable,
+    records,
+    repeated,
+    slices,
+)
 
 DATA = pa.py_buffer(b"0123456789")
 
 
 def test_slices_become_one_array() -> None:
-    starts, sizes = integers(array("i", [1, 4, 8])), integers(array("i", [2, 0, 2]))
-    found = slices(DATA, starts, sizes)
+    found = slices(DATA, np.array([1, 4, 8]), np.array([2, 0, 2]))
     assert found.to_pylist() == [b"12", b"", b"89"]
     assert contents(found).to_pybytes() == b"1289"
-    assert offsets(found).to_pylist() == [0, 2, 2, 4]
+    assert ends_of(found).tolist() == [0, 2, 2, 4]
 
 
 def test_no_slices_are_an_empty_array() -> None:
-    found = slices(DATA, integers(array("i")), 4)
+    found = slices(DATA, np.array([], np.int64), 4)
     assert found.to_pylist() == []
     assert contents(found).to_pybytes() == b""
+    assert ends_of(found).tolist() == [0]
+    assert records(DATA, np.array([], np.int64), 4).shape == (0, 4)
 
 
 @pytest.mark.parametrize("starts", [[0, 9], [4, 2], [-4, 2]])
 def test_nothing_outside_is_read(starts: list[int]) -> None:
     with pytest.raises(pa.ArrowInvalid):
-        slices(DATA, integers(array("i", starts)), 3)
+        slices(DATA, np.array(starts), 3)
+
+
+@pytest.mark.parametrize("start", [-1, 8, 100])
+def test_no_record_outside_is_read(start: int) -> None:
+    assert records(DATA, np.array([7, 0]), 3).tobytes() == b"789012"
+    with pytest.raises(Malformed):
+        records(DATA, np.array([0, start]), 3)
 
 
 def test_a_field_is_every_nth_number() -> None:
-    records = pa.py_buffer(bytes([1, 0, 7, 0, 2, 0, 8, 0]))
-    assert field(records, "H", 2, 4).to_pylist() == [7, 8]
-    assert field(records, "I", 0, 4).to_pylist() == [0x70001, 0x80002]
+    rows = np.array([[1, 0, 7, 0], [2, 0, 8, 0]], np.uint8)
+    assert field(rows, "H", 2).tolist() == [7, 8]
+    assert field(rows, "I", 0).tolist() == [0x70001, 0x80002]
+
+
+def test_numbers_become_arrays_of_arrow() -> None:
+    rows = np.arange(12, dtype=np.int32).reshape(3, 4)
+    assert array_of(rows[:, 1], pa.int32()).to_pylist() == [1, 5, 9]
+    assert booleans(np.array([True, False, True])).to_pylist() == [True, False, True]
+    found = nullable(rows[:, 1], np.array([True, False, True]), pa.int32())
+    assert found.to_pylist() == [1, None, 9]
+    found.validate(full=True)
+
+
+def test_rows_that_are_all_the_same() -> None:
+    assert common(np.array([[1, 2], [1, 2]], np.uint8)) == b"\1\2"
+    assert common(np.array([[1, 2], [1, 3]], np.uint8)) is None
+    assert repeated("x", 2, pa.string()).to_pylist() == ["x", "x"]
+    assert repeated(None, 2, pa.string()).to_pylist() == [None, None]
 
 
 def test_equal_values_are_decoded_once() -> None:
@@ -48,7 +84,3 @@ def test_equal_values_are_decoded_once() -> None:
     values = pa.array([b"a", b"", b"a"], pa.binary())
     assert by_distinct(values, decode, pa.string()).to_pylist() == ["a", None, "a"]
     assert asked == [b"a", b""]
-
-
-def test_places_of_a_field_in_records() -> None:
-    assert every(3, 8, 2).to_pylist() == [2, 10, 18]

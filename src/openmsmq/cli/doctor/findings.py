@@ -297,7 +297,7 @@ def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
 
 
 def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
-    """Subscriptions with messages that are never committed, or committed but never read."""
+    """Subscriptions that nobody goes on with, or that committed what they never read."""
     for info in manager.subscriptions():
         if info.unread:
             yield Finding(
@@ -316,6 +316,15 @@ def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
                 f" last commit was {age_text(info.idle)} ago",
                 "Is its reader running? If it is no longer used, openmsmq subscription drop"
                 f" '{info.name}' '{info.queue}' returns the messages to the queue.",
+            )
+        elif info.lag and info.idle >= OLD:
+            yield Finding(
+                Level.RISK,
+                f"subscription {info.name} of {info.queue}",
+                f"has read nothing for {age_text(info.idle)}, and is behind by"
+                f" {count_text(info.lag)}: a stream whose checkpoint is gone leaves such an orphan",
+                "Is its reader running? If it is no longer used:"
+                f" openmsmq subscription drop '{info.name}' '{info.queue}'",
             )
 
 

@@ -43,6 +43,7 @@ from openmsmq.errors import (
 )
 from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.base import FormatName
+from openmsmq.packet.columns import JoinedPackets
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.ids import SentId
@@ -298,6 +299,10 @@ class Remote(RemoteCalls):
         self, handle: Handle, packets: Sequence[bytes], work: Work | None
     ) -> Sequence[SentId]:
         channel, number = self._ready(handle, work)
+        if isinstance(packets, JoinedPackets) and remote.may_go_joined(channel.welcome, packets):
+            parts = SendRun(number, _number_of(work), len(packets), packets.joined).parts()
+            frame = channel.request(Kind.SEND_RUN, *parts, wait=SLOW)
+            return remote.sent(channel.welcome.manager, frame)
         return self._send_packed(channel, number, packets, work, None)
 
     def _send_packed(

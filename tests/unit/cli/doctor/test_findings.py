@@ -250,6 +250,16 @@ def test_stalled_subscriptions_are_found(tmp_path: Path) -> None:
     assert r"openmsmq subscription drop 'lake' '.\private$\orders'" in risk.advice
 
 
+def test_subscriptions_that_are_orphans_are_found(tmp_path: Path) -> None:
+    manager = Manager()
+    orphan = SubscriptionInfo("spark-1f", r".\private$\orders", True, 4, 4, 0, 0, OLD, 7, OLD)
+    manager.subscribed = [orphan, replace(orphan, lag=0), replace(orphan, idle=OLD - 1)]
+    [risk] = look(manager, tmp_path, Level.RISK)
+    assert risk.subject == r"subscription spark-1f of .\private$\orders"
+    assert "has read nothing for 24 h, and is behind by 7 messages" in risk.text
+    assert r"openmsmq subscription drop 'spark-1f' '.\private$\orders'" in risk.advice
+
+
 def test_messages_that_streams_have_skipped_are_found(tmp_path: Path) -> None:
     manager = Manager()
     lake = SubscriptionInfo("lake", r".\private$\orders", False, 4, 4, 0, 300, 0, 0, None)

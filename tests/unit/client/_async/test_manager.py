@@ -50,6 +50,7 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
+from openmsmq.packet.columns import JoinedPackets
 from openmsmq.packet.view import PacketView
 
 
@@ -210,6 +211,21 @@ def test_packets_are_sent_by_those_who_have_them(manager: Manager, queue: Queue)
         staged.send_packets([first.packet], transaction=transaction)
         assert staged.info().messages == 0
     assert staged.info().messages == 1
+
+
+def test_packets_that_lie_together_are_sent_so(manager: Manager, queue: Queue) -> None:
+    queue.send_many([Message(b"1", label="a"), Message(b"2"), Message(b"3")])
+    packets = [one.packet for one in queue.receive_many(3)]
+    joined = JoinedPackets(b"".join(packets), 3)
+    ids = queue.send_packets(joined)
+    again = queue.receive_many(3)
+    assert [one.id for one in again] == list(ids)
+    assert [one.body for one in again] == [b"1", b"2", b"3"]
+    staged = manager.create_queue("staged", transactional=True)
+    with manager.transaction() as transaction:
+        staged.send_packets(joined, transaction=transaction)
+        assert staged.info().messages == 0
+    assert [one.label for one in staged.receive_many(9, timeout=0)] == ["a", "", ""]
 
 
 def test_messages_are_received_by_priority_then_arrival(queue: Queue) -> None:
