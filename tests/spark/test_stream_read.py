@@ -109,7 +109,7 @@ def test_state_is_kept_in_python(
     """With the packages of the extra `spark`: what each label has come to, over two runs."""
 
     def add(key: tuple[str], parts: Iterator[Any], state: Any) -> Iterator[Any]:
-        import pandas as pd  # in a worker
+        import pandas as pd  # type: ignore[import-untyped]  # in a worker
 
         before = state.get[0] if state.exists else 0
         state.update((before + sum(map(len, parts)),))

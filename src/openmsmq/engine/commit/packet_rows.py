@@ -77,7 +77,11 @@ class PacketRows:
 
     def drop_packets(self, raws: Sequence[bytes]) -> None:
         """Remove the packets of messages with these records, none of which is in a run."""
-        for number, size in map(packet_place, raws):
+        places = list(map(packet_place, raws))
+        if max([size for _, size in places], default=0) <= CHUNK_SIZE:
+            self._packet_deletes += map(packet_key, [number for number, _ in places], repeat(0))
+            return
+        for number, size in places:
             self.drop_packet(number, size)
 
     def packet(self, raw: bytes) -> bytes:

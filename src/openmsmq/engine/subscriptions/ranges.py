@@ -22,6 +22,11 @@ class Ranges:
         place = bisect_left(self.pairs, position, key=lambda pair: pair[1])
         return place < len(self.pairs) and self.pairs[place][0] < position
 
+    def has_all(self, after: int, last: int) -> bool:
+        """Whether all positions behind `after` up to `last` are among them."""
+        place = bisect_left(self.pairs, last, key=lambda pair: pair[1])
+        return place < len(self.pairs) and self.pairs[place][0] <= after
+
     def add(self, after: int, last: int) -> Self:
         """The same with the positions behind `after` up to `last`."""
         if after >= last:

@@ -383,7 +383,7 @@ class Reservations:
             return
         rows = self._next_rows(subscription, subscription.committed, position)
         last = rows[-1][0]
-        if subscription.owner:
+        if subscription.owner and not subscription.read.has_all(rows[0][0] - 1, last):
             rows = [row for row in rows if row[0] in subscription.read]
 
         def apply(batch: Batch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import add
 from struct import Struct
 from typing import Final
 
@@ -104,21 +105,22 @@ def _stored(batch: Batch, entries: list[Entry]) -> list[bytes]:
 
 def _keep(batch: Batch, subscription: DurableSubscription, messages: Messages) -> None:
     """What is kept does not expire, but remembers when it would."""
-    kept = []
-    for lookup, raw in messages:
-        expires = place_and_expiry(raw)[2]
-        raw = raw if expires == NEVER else with_expiry(raw, NEVER)
-        kept.append(raw + _tail.pack(lookup, expires))
+    lookups, raws = [lookup for lookup, _ in messages], [raw for _, raw in messages]
+    expires = [expiry for _, _, expiry in map(place_and_expiry, raws)]
+    if min(expires, default=NEVER) != NEVER:
+        raws = [with_expiry(raw, NEVER) for raw in raws]
+    kept = list(map(add, raws, map(_tail.pack, lookups, expires)))
     batch.keep_reserved(subscription.store, subscription.reserved + 1, kept)
 
 
 def take_out(batch: Batch, subscription: DurableSubscription, rows: Rows) -> Messages:
     """Messages leave the subscription: what they had and were in their queue."""
     batch.take_out_many(subscription.store, rows)
+    tails = _tail.iter_unpack(b"".join([raw[-TAIL_SIZE:] for _, raw in rows]))
     found = []
-    for _, raw in rows:
-        lookup, expires = place_of(raw)
-        found.append((lookup, with_expiry(raw[: -_tail.size], expires)))
+    for (_, raw), (lookup, expires) in zip(rows, tails, strict=True):
+        kept = raw[:-TAIL_SIZE]
+        found.append((lookup, kept if expires == NEVER else with_expiry(kept, expires)))
     return found
 
 

@@ -25,6 +25,8 @@ def test_ranges_are_sets_of_positions(pairs: list[tuple[int, int]], position: in
     assert Ranges.unpack(found.pack()) == found
     behind = found.behind(position)
     assert {n for n in range(32) if n in behind} == {n for n in expected if n > position}
+    for after in range(position):
+        assert found.has_all(after, position) == (set(range(after + 1, position + 1)) <= expected)
 
 
 def test_parts_in_any_order_become_one() -> None:
