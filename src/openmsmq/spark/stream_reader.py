@@ -88,6 +88,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._joined = ""
         "The owner that was there, when Spark did not say which one the stream has."
         self._run = uuid4().hex
+        self._moved: set[str] = set()
+        "Queues that go on elsewhere than the offset before: that one says nothing about them."
         self._targets: Ends | None = None
         "How far a stream goes that ends when it has what was there at its start."
         self._beside: ThreadPoolExecutor | None = None
@@ -157,6 +159,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert self._subscribed is not None
         name = self._subscribed.name
         moved = self._subscribed.admit(offset)
+        self._moved |= moved.keys()
         known = offset.positions
         begin = {
             at: moved.get(at, known.get(at, one.reader.committed)) for at, one in sources.items()
@@ -336,7 +339,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         sources = self._opened(offset, offset.owner)
         subscribed = self._subscribed
         assert subscribed is not None
-        done = {name: at for name, at in offset.positions.items() if name in sources}
+        self._moved -= offset.begin.keys()
+        done = {
+            name: at
+            for name, at in offset.positions.items()
+            if name in sources and name not in self._moved
+        }
         for group in self._by_manager(done):
             positions = {name: done[name] for name in group}
             self._finishing.append(self._begin(subscribed.finish, positions, offset.owner))

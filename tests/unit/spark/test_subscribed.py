@@ -111,6 +111,22 @@ def test_what_is_lost_is_an_error_unless_it_is_accepted(
 
 
 @pytest.mark.usefixtures("_five")
+def test_what_was_read_before_a_loss_commits_nothing_of_what_follows(manager: Manager) -> None:
+    """Spark commits the batch before when it has written down the next one."""
+    offset = dropped(manager)
+    found = reader(failOnDataLoss="false")
+    end = found.latestOffset(offset, ReadMaxRows(2))
+    found.commit(offset)
+    found.wait_for_commits()
+    assert read(found, offset, end) == [["0", "1"]]
+    found.commit(end)
+    found.wait_for_commits()
+    [info] = manager.subscriptions()
+    assert (info.committed, info.unread) == (2, 0)
+    found.stop()
+
+
+@pytest.mark.usefixtures("_five")
 def test_a_queue_that_was_created_again_is_another_one(manager: Manager) -> None:
     end, _ = stream(reader(), reader().initialOffset())
     manager.delete_queue("orders")
