@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from uuid import UUID
 
 from openmsmq.app_protocol import payloads as app
@@ -165,9 +165,13 @@ def run_of(
     return run.packets
 
 
-def may_go_joined(welcome: Welcome, packets: JoinedPackets) -> bool:
-    """Whether packets can go as they lie together."""
-    return SEND_RUNS in welcome.capabilities and len(packets.joined) <= welcome.max_frame - _FRAME
+def may_go_joined(welcome: Welcome, packets: Sequence[bytes]) -> TypeGuard[JoinedPackets]:
+    """Whether packets lie together, and can go so."""
+    return (
+        isinstance(packets, JoinedPackets)
+        and SEND_RUNS in welcome.capabilities
+        and len(packets.joined) <= welcome.max_frame - _FRAME
+    )
 
 
 def id_room(delivery: DeliveryOptions) -> int:

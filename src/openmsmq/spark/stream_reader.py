@@ -88,8 +88,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._joined = ""
         "The owner that was there, when Spark did not say which one the stream has."
         self._run = uuid4().hex
-        self._moved: set[str] = set()
-        "Queues that go on elsewhere than the offset before: that one says nothing about them."
+        self._moved: tuple[Written, set[str]] | None = None
+        "An offset of which these queues go on elsewhere: it says nothing about them any more."
         self._targets: Ends | None = None
         "How far a stream goes that ends when it has what was there at its start."
         self._beside: ThreadPoolExecutor | None = None
@@ -159,7 +159,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert self._subscribed is not None
         name = self._subscribed.name
         moved = self._subscribed.admit(offset)
-        self._moved |= moved.keys()
+        if moved:
+            self._moved = start, set(moved)
         known = offset.positions
         begin = {
             at: moved.get(at, known.get(at, one.reader.committed)) for at, one in sources.items()
@@ -339,11 +340,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         sources = self._opened(offset, offset.owner)
         subscribed = self._subscribed
         assert subscribed is not None
-        self._moved -= offset.begin.keys()
+        before, self._moved = self._moved, None
+        moved = before[1] if before is not None and before[0] == end else set()
         done = {
             name: at
             for name, at in offset.positions.items()
-            if name in sources and name not in self._moved
+            if name in sources and name not in moved
         }
         for group in self._by_manager(done):
             positions = {name: done[name] for name in group}

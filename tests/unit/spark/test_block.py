@@ -71,7 +71,7 @@ def test_slices_are_the_same_messages(sizes: tuple[int, ...]) -> None:
             Block.of_slices((broken,))
 
 
-def test_a_block_ends_where_it_is_told_to() -> None:
+def test_a_block_ends_with_a_lookup_identifier() -> None:
     parts = [QueuedSlice(n, n + 1, 0, 0, 0, 1, packet) for n, packet in enumerate(PACKETS)]
     block = Block.of_slices(parts).up_to(2)
     assert (len(block), block.last) == (3, 2)

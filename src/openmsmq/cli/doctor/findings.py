@@ -297,7 +297,7 @@ def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
 
 
 def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
-    """Subscriptions that nobody goes on with, or that committed what they never read."""
+    """Subscriptions without a reader, or that committed what they never read."""
     for info in manager.subscriptions():
         if info.unread:
             yield Finding(

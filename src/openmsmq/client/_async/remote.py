@@ -28,6 +28,7 @@ from openmsmq.client._async.remote_parts import (
     RemoteWork,
     ask,
     same,
+    send_run,
 )
 from openmsmq.client._async.sleep import pause, run_once
 from openmsmq.client.address import Address
@@ -42,7 +43,6 @@ from openmsmq.errors import (
 )
 from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.base import FormatName
-from openmsmq.packet.columns import JoinedPackets
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.ids import SentId
@@ -284,9 +284,7 @@ class Remote(RemoteCalls):
         if work is None and delivery is None:
             run = remote.run_of(self._packer, channel.welcome, handle.name, messages)
             if run is not None:
-                parts = SendRun(number, 0, len(messages), run).parts()
-                frame = await channel.request(Kind.SEND_RUN, *parts, wait=SLOW)
-                return remote.sent(channel.welcome.manager, frame)
+                return await send_run(channel, SendRun(number, 0, len(messages), run))
         destination: FormatName = remote.ANYWHERE
         if any(message.signer is not None for message in messages):
             destination = remote.signed_destination(handle.name)
@@ -298,10 +296,9 @@ class Remote(RemoteCalls):
         self, handle: Handle, packets: Sequence[bytes], work: Work | None
     ) -> Sequence[SentId]:
         channel, number = await self._ready(handle, work)
-        if isinstance(packets, JoinedPackets) and remote.may_go_joined(channel.welcome, packets):
-            parts = SendRun(number, _number_of(work), len(packets), packets.joined).parts()
-            frame = await channel.request(Kind.SEND_RUN, *parts, wait=SLOW)
-            return remote.sent(channel.welcome.manager, frame)
+        if remote.may_go_joined(channel.welcome, packets):
+            run = SendRun(number, _number_of(work), len(packets), packets.joined)
+            return await send_run(channel, run)
         return await self._send_packed(channel, number, packets, work, None)
 
     async def _send_packed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
@@ -10,7 +11,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Arguments, Members
-from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.app_protocol.slices import QueuedSlice, SendRun
 from openmsmq.client import payloads as remote
 from openmsmq.client._async.channel import Channel
 from openmsmq.client._async.sleep import run_once
@@ -19,6 +20,7 @@ from openmsmq.client.requests import ENDED, SLOW, Deliveries
 from openmsmq.errors import ConnectionLost
 from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.types.access import Mode
+from openmsmq.types.ids import SentId
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.subscriptions import Binding
 
@@ -215,6 +217,12 @@ async def ask(channel: Channel, call: str, wait: float | None = 0, /, **argument
         Kind.CALL, Call(call, Arguments(arguments)).encode(), wait=wait
     )
     return Members.decode(frame.payload)
+
+
+async def send_run(channel: Channel, run: SendRun) -> Sequence[SentId]:
+    """Send messages that lie together."""
+    frame = await channel.request(Kind.SEND_RUN, *run.parts(), wait=SLOW)
+    return remote.sent(channel.welcome.manager, frame)
 
 
 async def same(channel: Channel) -> Channel:
