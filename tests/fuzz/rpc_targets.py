@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import ModuleType
+from typing import Final, TypeVar
 
 from openmsmq.errors import Malformed
 from openmsmq.interfaces.endpoint_mapper import stubs as mapper_stubs
@@ -38,21 +40,68 @@ from tests.strategies.rpc import (
 from tests.strategies.rpc_stubs import Everything
 
 STRUCTURES: tuple[type[Structure], ...] = (Data, Handle, Number, Everything)
-INTERFACES = (stubs, mapper_stubs, management, management_stubs, old_stubs, supporting_stubs)
-ARGUMENTS: tuple[type[Structure], ...] = (
-    TransactionArgument,
-    *(
+
+
+def _structures(*modules: ModuleType) -> tuple[type[Structure], ...]:
+    return tuple(
         kind
-        for module in INTERFACES
+        for module in modules
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Structure) and kind is not Structure
-    ),
+    )
+
+
+SUPPORTING: Final = _structures(supporting_stubs, old_stubs)
+"Arguments and results of qmcomm, qmcomm2 and qm2qm."
+ARGUMENTS: Final = (
+    TransactionArgument,
+    *_structures(stubs, mapper_stubs, management, management_stubs, old_stubs, supporting_stubs),
 )
 "Arguments and results of every interface that is offered."
 UNIT = bytes(range(16))
 "The transaction that is enlisted before anything else."
 ANY_QUEUE = QueueFormatArgument.of(parse_format_name(ORDERS))
 CALLS_MAX = 20
+INPUTS_MAX: Final = 100
+"What a manager is used for: hours pass in it with each, and names that were asked for are known."
+WorldT = TypeVar("WorldT", bound=RemoteWorld)
+_idle: dict[Callable[[], RemoteWorld], tuple[RemoteWorld, int, int]] = {}
+"Managers in which nothing was written since they were made, with their writes and their inputs."
+
+
+@contextmanager
+def used_again(make: Callable[[], WorldT]) -> Iterator[WorldT]:
+    """A manager for one input; one that is as it was made is there for the next input, too.
+
+    Most inputs change nothing, and to make a manager takes longer than to look at them.
+    """
+    known = _idle.pop(make, None)
+    world, writes, inputs = known or (make(), -1, 0)
+    if known is None:
+        writes = world.manager.store.writes
+    yield world  # type: ignore[misc]
+    manager = world.manager
+    if manager.store.writes == writes and not manager.express_size and inputs < INPUTS_MAX:
+        _idle[make] = world, writes, inputs + 1
+
+
+def _reading_world() -> RemoteWorld:
+    world = RemoteWorld()
+    world.create("ledger", transactional=True)
+    world.send("one", "two", "three")
+    return world
+
+
+def _managed_world() -> RemoteWorld:
+    world = RemoteWorld()
+    world.send("one", "two")
+    return world
+
+
+def _supporting_world() -> SupportingWorld:
+    world = SupportingWorld()
+    world.send("one", "two")
+    return world
 
 
 def rpc_server(stream: bytes) -> None:
@@ -117,8 +166,17 @@ def _stub(kind: type[Structure], stub: bytes, order: Order) -> None:
 
 def rpc_arguments(stub: bytes) -> None:
     """Arguments and results of the real interfaces, the first byte says which."""
+    _one_of(ARGUMENTS, stub)
+
+
+def rpc_supporting(stub: bytes) -> None:
+    """The same of the interfaces for clients without a queue manager and for old readers."""
+    _one_of(SUPPORTING, stub)
+
+
+def _one_of(kinds: tuple[type[Structure], ...], stub: bytes) -> None:
     if stub:
-        kind = ARGUMENTS[stub[0] % len(ARGUMENTS)]
+        kind = kinds[stub[0] % len(kinds)]
         _stub(kind, stub[1:], "<" if stub[0] & 0x80 else ">")
 
 
@@ -128,9 +186,11 @@ def remote_read(stream: bytes) -> None:
     A call is its number, the number of bytes that follow, and these. The number's high bit puts
     an open queue before them.
     """
-    world = RemoteWorld()
-    world.create("ledger", transactional=True)
-    world.send("one", "two", "three")
+    with used_again(_reading_world) as world:
+        _read(world, stream)
+
+
+def _read(world: RemoteWorld, stream: bytes) -> None:
     reader = world.connect()
     handles = reader.open(), reader.open("DIRECT=OS:HOST\\private$\\ledger")
     token = stubs.EnlistRemoteTransaction(UNIT, len(OWN_TOKEN), OWN_TOKEN, ANY_QUEUE)
@@ -157,8 +217,11 @@ def remote_read(stream: bytes) -> None:
 
 def remote_management(stream: bytes) -> None:
     """Calls of qmmgmt with any arguments: each is answered, and no message is lost."""
-    world = RemoteWorld()
-    world.send("one", "two")
+    with used_again(_managed_world) as world:
+        _manage(world, stream)
+
+
+def _manage(world: RemoteWorld, stream: bytes) -> None:
     admin = Administrator(world.manager)
     made = 0
     while len(stream) > 2 and made < CALLS_MAX and not admin.pair.server_wire.is_closed:
@@ -179,8 +242,11 @@ def supporting_server(stream: bytes) -> None:
     A call is its number, a quarter of the number of bytes that follow, and these. The number's high
     bit puts a handle before them, the next one the number of a queue; 40 and above is qmcomm2.
     """
-    world = SupportingWorld()
-    world.send("one", "two")
+    with used_again(_supporting_world) as world:
+        _support(world, stream)
+
+
+def _support(world: SupportingWorld, stream: bytes) -> None:
     client = Dependent(world)
     queue, sending, unit = client.opened(), client.opened(access=2), client.begin()
     handles = queue.handle, sending.handle, unit.handle
@@ -232,6 +298,7 @@ RPC_TARGETS: dict[str, Callable[[bytes], None]] = {
         rpc_client,
         rpc_stub,
         rpc_arguments,
+        rpc_supporting,
         remote_read,
         remote_management,
         supporting_server,

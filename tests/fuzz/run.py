@@ -7,9 +7,10 @@ has targets of its own, and runs many times faster as it is.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
-
-import atheris
 
 PACKAGES: Final = {
     "directory_": "openmsmq.directory",
@@ -28,9 +29,24 @@ def package_of(target: str) -> str:
     return named[0] if named else "openmsmq"
 
 
+def others(package: str) -> Iterator[str]:
+    """All modules outside of a package: atheris looks at the first word of an inclusion only."""
+    found = find_spec("openmsmq")
+    assert found is not None
+    assert found.origin is not None
+    source = Path(found.origin).parent
+    for path in source.rglob("*.py"):
+        parts = path.relative_to(source.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name != package and not name.startswith(package + "."):
+            yield name
+
+
 if __name__ == "__main__":
+    import atheris
+
     _, target, *arguments = sys.argv
-    with atheris.instrument_imports(include=[package_of(target)]):
+    with atheris.instrument_imports(include=["openmsmq"], exclude=[*others(package_of(target))]):
         from tests.fuzz.targets import TARGETS
     # Merging starts further processes by this name, through a shell.
     program = f"{sys.executable} -m tests.fuzz.run {target}"
