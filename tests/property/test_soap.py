@@ -33,6 +33,7 @@ from openmsmq.soap.packets import (
 )
 from openmsmq.soap.reader import read_envelope
 from openmsmq.soap.writer import write_envelope
+from openmsmq.soap.written import write_similar
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
@@ -93,6 +94,17 @@ def test_a_message_of_a_program_arrives_as_it_was_sent(
     assert found.id == f"{SOURCE}\\{number}"
     assert found.destination_queue == ORDERS
     assert found.acknowledge & ~message.acknowledge == Acknowledge.NONE
+
+
+@given(messages(), messages(), u32, u32)
+def test_a_packet_is_written_as_if_it_were_the_first(
+    first: Message, second: Message, number: int, sent: int
+) -> None:
+    for message in (first, replace(first, label=second.label), second, first):
+        packet = Packer(SOURCE).pack(message, ORDERS, message_id=number, sent_time=sent)
+        whole = from_packet(PacketView(packet))
+        wanted = whole.envelope.path.to, write_message(whole)
+        assert write_similar(PacketView(packet)) == wanted
 
 
 @given(urls)

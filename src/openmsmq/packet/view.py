@@ -257,6 +257,11 @@ class PacketView:
     # MessagePropertiesHeader
 
     @property
+    def properties_offset(self) -> int:
+        """Where the MessagePropertiesHeader begins."""
+        return self._properties or self._locate()
+
+    @property
     def acknowledge(self) -> int:
         """Acknowledgements asked for, as bits."""
         return self.data[self._properties or self._locate()] & 0x0F

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from openmsmq.soap.addresses import request_target
@@ -46,6 +47,7 @@ def request_to(url: str, content_type: str, content: bytes) -> Request:
     return Request(request_target(url), host_of(url), content_type, content)
 
 
+@lru_cache(maxsize=4096)
 def host_of(url: str) -> str:
     """The host of a URL, with its port if there is one."""
     return url.partition("://")[2].replace("\\", "/").partition("/")[0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from base64 import b64encode
 from collections.abc import Mapping
-from ssl import SSLContext
+from ssl import SSLContext, create_default_context
 from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.request import getproxies, proxy_bypass
@@ -13,6 +15,7 @@ import aiohttp
 from yarl import URL
 
 from openmsmq.soap.request import Request
+from openmsmq.transports.srmp.connections import Connections, Place
 from openmsmq.transports.srmp.exchange import PostResult
 from openmsmq.transports.srmp.limits import (
     ANSWER_S,
@@ -26,6 +29,7 @@ from openmsmq.transports.srmp.limits import (
 
 NO_PROXY: Final = "none"
 _NOT_WRITTEN: Final = ("Accept", "Accept-Encoding", "User-Agent")
+_NOT_IN_HOST: Final = re.compile(r"[\x00-\x20\x7f]")
 
 
 class DestinationSettings(NamedTuple):
@@ -66,25 +70,20 @@ class SrmpClient:
     ) -> None:
         """A client is made inside of an event loop."""
         self._settings = settings or ClientSettings()
-        self._connector = aiohttp.TCPConnector(
-            limit=CLIENT_CONNECTIONS_MAX,
-            limit_per_host=connections_per_host,
-            keepalive_timeout=keep_alive_s,
-        )
-        self._session = aiohttp.ClientSession(
-            connector=self._connector,
-            connector_owner=False,
-            timeout=aiohttp.ClientTimeout(total=answer_s, sock_connect=CONNECT_S),
-            skip_auto_headers=_NOT_WRITTEN,
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
+        self._answer_s = answer_s
+        self._keep_alive_s = keep_alive_s
+        self._per_host_max = connections_per_host
+        self._connections = Connections(CLIENT_CONNECTIONS_MAX, connections_per_host, keep_alive_s)
+        self._by_proxy: aiohttp.ClientSession | None = None
+        self._system_tls: SSLContext | None = None
         self._ways: dict[tuple[str, str], _Way] = {}
         "By scheme and host, as requests name it."
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._session.close()
-        await self._connector.close()
+        self._connections.close()
+        if self._by_proxy is not None:
+            await self._by_proxy.close()
 
     async def post(self, request: Request, *, is_secure: bool = False) -> PostResult:
         """Post a request and wait for its answer ([MC-MQSRM] 3.1.7.2.5).
@@ -92,46 +91,71 @@ class SrmpClient:
         The content of the answer means nothing and is not read; a redirect is not followed, for the
         message is for this host.
         """
-        scheme = "https" if is_secure else "http"
-        url = URL(f"{scheme}://{request.host}{request.target}", encoded=True)
         try:
-            way = self._way(scheme, request.host)
-            async with self._session.post(
-                url,
-                data=request.content,
-                headers=[*request.headers, *way.headers],
-                allow_redirects=False,
-                proxy=way.proxy,
-                proxy_headers=way.proxy_headers,
-                ssl=way.tls,
-            ) as response:
-                return PostResult(response.status)
+            way = self._way("https" if is_secure else "http", request.host)
+            if way.proxy is not None:
+                return PostResult(await self._post_by_proxy(request, way))
+            async with asyncio.timeout(self._answer_s):
+                return PostResult(await self._connections.post(way.place, request.encode()))
         except TimeoutError:
             return PostResult(None, f"no answer from {request.host} in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return PostResult(None, f"{type(error).__name__}: {error}")
 
+    async def _post_by_proxy(self, request: Request, way: _Way) -> int:
+        if self._by_proxy is None:
+            self._by_proxy = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=CLIENT_CONNECTIONS_MAX,
+                    limit_per_host=self._per_host_max,
+                    keepalive_timeout=self._keep_alive_s,
+                ),
+                timeout=aiohttp.ClientTimeout(total=self._answer_s, sock_connect=CONNECT_S),
+                skip_auto_headers=_NOT_WRITTEN,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        scheme = "http" if way.place.tls is None else "https"
+        async with self._by_proxy.post(
+            URL(f"{scheme}://{request.host}{request.target}", encoded=True),
+            data=request.content,
+            headers=[*request.headers, *way.headers],
+            allow_redirects=False,
+            proxy=way.proxy,
+            proxy_headers=way.proxy_headers,
+            ssl=way.place.tls or True,
+        ) as response:
+            return response.status
+
     def _way(self, scheme: str, host: str) -> _Way:
         """How requests go to a host; the environment is asked once for each."""
         way = self._ways.get((scheme, host))
         if way is None:
+            if _NOT_IN_HOST.search(host):
+                raise ValueError(f"{host!r:.60} is no host")
             settings = self._settings.of(host)
             proxy = settings.proxy
             if proxy is None:
                 proxy = _proxy_of_environment(scheme, host)
             if len(self._ways) >= WAYS_MAX:
                 self._ways.clear()
-            tls = True if settings.tls is None else settings.tls
-            proxy = None if proxy == NO_PROXY else proxy
-            way = _Way.by(proxy, tls, is_secure=scheme == "https")
+            tls = None if scheme == "http" else settings.tls or self._trust_system()
+            url = URL(f"{scheme}://{host}", encoded=True)
+            place = Place(url.host or host, url.port or 0, tls)
+            way = _Way.by(None if proxy == NO_PROXY else proxy, place)
             self._ways[scheme, host] = way
         return way
 
+    def _trust_system(self) -> SSLContext:
+        """The certificates of the system, which are read once."""
+        if self._system_tls is None:
+            self._system_tls = create_default_context()
+        return self._system_tls
+
 
 class _Way(NamedTuple):
-    """The certificates to trust, and a proxy, without its password, which goes in a header."""
+    """Where a host is, and a proxy, without its password, which goes in a header."""
 
-    tls: SSLContext | bool
+    place: Place
     proxy: URL | None = None
     proxy_headers: Mapping[str, str] | None = None
     "Headers of the request that makes the proxy connect to a host."
@@ -139,18 +163,18 @@ class _Way(NamedTuple):
     "Headers for the proxy in a request that it passes on."
 
     @classmethod
-    def by(cls, proxy: str | None, tls: SSLContext | bool, *, is_secure: bool) -> _Way:
+    def by(cls, proxy: str | None, place: Place) -> _Way:
         """The way by a proxy, whose URL may have a user and a password."""
         if proxy is None:
-            return cls(tls)
+            return cls(place)
         url = URL(proxy)
         if url.user is None:
-            return cls(tls, url)
+            return cls(place, url)
         login = b64encode(f"{url.user}:{url.password or ''}".encode()).decode("ascii")
         header = ("Proxy-Authorization", f"Basic {login}")
-        if is_secure:
-            return cls(tls, url.with_user(None), dict([header]))
-        return cls(tls, url.with_user(None), None, (header,))
+        if place.tls is not None:
+            return cls(place, url.with_user(None), dict([header]))
+        return cls(place, url.with_user(None), None, (header,))
 
 
 def _proxy_of_environment(scheme: str, host: str) -> str:

@@ -17,10 +17,8 @@ from openmsmq.soap.kinds import SoapKind, kind_of
 from openmsmq.soap.mime import Content, join_content, split_content
 from openmsmq.soap.packets import (
     content_as_it_came,
-    from_packet,
     read_message,
     to_packet,
-    write_message,
 )
 from openmsmq.soap.reader import header_and_body
 from openmsmq.soap.request import Request, request_to
@@ -28,6 +26,7 @@ from openmsmq.soap.scalars import SoapMessageId
 from openmsmq.soap.signature import Signer, digest_fault
 from openmsmq.soap.tree import read_element
 from openmsmq.soap.writer import escape, write_envelope
+from openmsmq.soap.written import write_similar
 from openmsmq.transports.srmp.outcomes import SrmpOutcome, Verdict
 from openmsmq.transports.srmp.streams import StreamPosition, position_of
 from openmsmq.transports.timer import Timer, Timers
@@ -37,9 +36,9 @@ def request_for(
     view: PacketView, *, manager: UUID, receipts_to: str, signer: Signer | None = None
 ) -> Request:
     """The request that carries the message of a packet ([MC-MQSRM] 3.1.7.2.4, 3.1.7.2.5)."""
-    message = from_packet(view, receipts_to=receipts_to, signer=signer)
-    content_type, content = join_content(write_message(message), manager, view.message_id)
-    return request_to(message.envelope.path.to, content_type, content)
+    to, written = write_similar(view, receipts_to=receipts_to, signer=signer)
+    content_type, content = join_content(written, manager, view.message_id)
+    return request_to(to, content_type, content)
 
 
 def forwarded_request(view: PacketView, *, manager: UUID) -> Request:

@@ -45,6 +45,12 @@ CLIENT_CONNECTIONS_MAX: Final = 1000
 CLIENT_CONNECTIONS_PER_HOST_MAX: Final = 64
 "Connections to one host and port. At the limit: requests wait for one."
 
+ANSWER_HEAD_MAX: Final = 16 * 1024
+"Bytes of an answer before its content. At the limit: the connection is closed, without an answer."
+
+ANSWER_CONTENT_MAX: Final = 64 * 1024
+"Bytes of the content of an answer, which is not read. At the limit: the connection is closed."
+
 WAYS_MAX: Final = 1000
 """Hosts whose proxy is remembered. At the limit: all are forgotten, and the environment is asked
 again.
