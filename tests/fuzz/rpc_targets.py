@@ -53,7 +53,7 @@ def _structures(*modules: ModuleType) -> tuple[type[Structure], ...]:
 
 SUPPORTING: Final = _structures(supporting_stubs, old_stubs)
 "Arguments and results of qmcomm, qmcomm2 and qm2qm."
-ARGUMENTS: Final = (
+ARGUMENTS: Final[tuple[type[Structure], ...]] = (
     TransactionArgument,
     *_structures(stubs, mapper_stubs, management, management_stubs, old_stubs, supporting_stubs),
 )
@@ -78,10 +78,10 @@ def used_again(make: Callable[[], WorldT]) -> Iterator[WorldT]:
     known = _idle.pop(make, None)
     world, writes, inputs = known or (make(), -1, 0)
     if known is None:
-        writes = world.manager.store.writes
+        writes = world.store.writes
     yield world  # type: ignore[misc]
     manager = world.manager
-    if manager.store.writes == writes and not manager.express_size and inputs < INPUTS_MAX:
+    if world.store.writes == writes and not manager.express_size and inputs < INPUTS_MAX:
         _idle[make] = world, writes, inputs + 1
 
 

@@ -37,7 +37,8 @@ class RemoteWorld:
 
     def __init__(self, caller: Caller | None = None) -> None:
         self.clock = HandClock()
-        self.manager = QueueManager(MemoryStore(), self.clock, name="HOST")
+        self.store = MemoryStore()
+        self.manager = QueueManager(self.store, self.clock, name="HOST")
         self.driver = InstantDriver(self.manager)
         self.server = RemoteReadServer(
             self.manager,
