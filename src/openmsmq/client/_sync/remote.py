@@ -29,6 +29,7 @@ from openmsmq.client._sync.remote_parts import (
     RemoteWork,
     ask,
     same,
+    send_run,
 )
 from openmsmq.client._sync.sleep import pause, run_once
 from openmsmq.client.address import Address
@@ -284,7 +285,7 @@ class Remote(RemoteCalls):
         if work is None and delivery is None:
             run = remote.run_of(self._packer, channel.welcome, handle.name, messages)
             if run is not None:
-                return _send_run(channel, SendRun(number, 0, len(messages), run))
+                return send_run(channel, SendRun(number, 0, len(messages), run))
         destination: FormatName = remote.ANYWHERE
         if any(message.signer is not None for message in messages):
             destination = remote.signed_destination(handle.name)
@@ -298,7 +299,7 @@ class Remote(RemoteCalls):
         channel, number = self._ready(handle, work)
         if remote.may_go_joined(channel.welcome, packets):
             run = SendRun(number, _number_of(work), len(packets), packets.joined)
-            return _send_run(channel, run)
+            return send_run(channel, run)
         return self._send_packed(channel, number, packets, work, None)
 
     def _send_packed(
@@ -528,11 +529,6 @@ class Remote(RemoteCalls):
             channel = cursor.channel
         assert channel is not None
         return channel
-
-
-def _send_run(channel: Channel, run: SendRun) -> Sequence[SentId]:
-    frame = channel.request(Kind.SEND_RUN, *run.parts(), wait=SLOW)
-    return remote.sent(channel.welcome.manager, frame)
 
 
 def _number_of(work: Work | None) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Arguments, Members
-from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.app_protocol.slices import QueuedSlice, SendRun
 from openmsmq.client import payloads as remote
 from openmsmq.client._sync.channel import Channel
 from openmsmq.client._sync.sleep import run_once
@@ -20,6 +21,7 @@ from openmsmq.client.requests import ENDED, SLOW, Deliveries
 from openmsmq.errors import ConnectionLost
 from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.types.access import Mode
+from openmsmq.types.ids import SentId
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.subscriptions import Binding
 
@@ -210,6 +212,12 @@ def ask(channel: Channel, call: str, wait: float | None = 0, /, **arguments: Any
     """Make a call on a connection."""
     frame: Frame = channel.request(Kind.CALL, Call(call, Arguments(arguments)).encode(), wait=wait)
     return Members.decode(frame.payload)
+
+
+def send_run(channel: Channel, run: SendRun) -> Sequence[SentId]:
+    """Send messages that lie together."""
+    frame = channel.request(Kind.SEND_RUN, *run.parts(), wait=SLOW)
+    return remote.sent(channel.welcome.manager, frame)
 
 
 def same(channel: Channel) -> Channel:
