@@ -288,10 +288,8 @@ class QueueManager(Core):
                 f"{name}: queues elsewhere are only sent to, unless a service knows how to log on"
                 " there (rpc.managers in its configuration)"
             )
-        if (
-            isinstance(destination, PublicName)
-            and self.directory.owner(destination) == self.identity
-        ):
+        owner = self.directory.owner(destination) if isinstance(destination, PublicName) else None
+        if owner == self.identity:
             raise QueueNotFound(f"{name}: the directory has it for this manager, which has not yet")
         is_sendable = isinstance(destination, DirectName | PrivateName | PublicName) or (
             isinstance(destination, MulticastName) and self.transports.serves(destination)
