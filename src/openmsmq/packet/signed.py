@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from openmsmq import limits
+from openmsmq.errors import MessageTooLarge
 from openmsmq.names.reference import QueueReference, ReferenceCode
-from openmsmq.packet.headers.multi_queue import MQFAddressHeader
+from openmsmq.packet.headers.multi_queue import MQFAddressHeader, MQFSignatureHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart, PropertyFlags
 from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.headers.user import UserFlags, UserHeader, UserHeaderStart
@@ -26,6 +29,7 @@ from openmsmq.packet.walk import (
 from openmsmq.properties.message import HashAlgorithm, SignatureType
 from openmsmq.security.digests import digest
 from openmsmq.security.rsa import RsaPublicKey, matching_digest
+from openmsmq.wire.text import padding
 
 NO_SIGNATURE: Final = (b"", bytes(4))
 "Four zero bytes say that there is none here (MSEC-A07)."
@@ -241,6 +245,27 @@ def name_bytes(reference: QueueReference) -> bytes:
 def list_bytes(header: MQFAddressHeader) -> bytes:
     """FormatNameList as it was sent, inner padding included (MSEC-A04)."""
     return header.encode()[MQFAddressHeader.SIZE : header.header_size]
+
+
+def with_listed_signature(packet: bytes) -> bytes:
+    """A message to several queues with its signature behind their list ([MS-MQQB] 3.1.7.1.4).
+
+    It was made with a signature in the SecurityHeader, which has none then. `MessageTooLarge` if
+    it does not fit into a packet.
+    """
+    message = PacketView(packet).message()
+    security, many = message.security, message.multi_queue
+    assert security is not None, "it is signed"
+    assert many is not None, "it goes to several queues"
+    listed = replace(many, signature=MQFSignatureHeader.make(security.signature))
+    empty = replace(security, signature=b"", signature_size=0, paddings=(b"",) * 5)
+    moved = replace(
+        message, security=empty, multi_queue=listed, surplus=padding(len(listed.encode()))
+    )
+    size = len(moved.encode())
+    if size > limits.PACKET_SIZE_MAX:
+        raise MessageTooLarge(f"the message takes {size} bytes when it is signed")
+    return replace(moved, base=replace(message.base, packet_size=size)).encode()
 
 
 def find_signature(fields: SignedFields, key: RsaPublicKey, body: bytes) -> SignatureType | None:

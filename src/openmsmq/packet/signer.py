@@ -101,9 +101,16 @@ class MessageSigner:
         )
 
     def sign(self, packet: bytes) -> bytes:
-        """A packet that was built with `header`, signed ([MS-MQQB] 3.1.7.1.4)."""
+        """A packet that was built with `header`, signed ([MS-MQQB] 3.1.7.1.4).
+
+        One to several queues is signed with version 3.0, which covers the list of them.
+        """
         view = PacketView(packet)
-        value = self.signature(view_fields(view, None), view.body)
+        fields = view_fields(view, None)
+        one: MessageSigner = self
+        if fields.destinations:
+            one = self.using(self.algorithm, SignatureType.MSMQ_3_0)
+        value = one.signature(fields, view.body)
         sid = 0 if self.sender is None else len(self.sender.encode())
         start = view.security_offset + SecurityHeaderStart.SIZE + round_up(sid)
         return packet[:start] + value + packet[start + len(value) :]

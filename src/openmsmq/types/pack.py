@@ -30,6 +30,7 @@ from openmsmq.packet.headers.properties import NO_CORRELATION, MessageProperties
 from openmsmq.packet.headers.trailer import letter_trailer
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.packet.signed import with_listed_signature
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import INFINITE, Acknowledge, EncryptionAlgorithm, PrivacyLevel
 from openmsmq.types.message import Message
@@ -150,6 +151,8 @@ class Packer:
             )
             if signer is not None:
                 packet = signer.sign(packet)
+                if headers.multi_queue is not None:
+                    packet = with_listed_signature(packet)
             if message.encrypt:
                 packet = asking_for_privacy(packet, PrivacyLevel.AES, EncryptionAlgorithm.AES_256)
             letters = message.dead_letter_queue
