@@ -119,11 +119,16 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "packet": (("peek",), get(f"{ORDERS}/messages/LOOKUP/packet")),
     "export": (("peek",), get(f"{ORDERS}/export")),
     "dead letters": (("peek",), get(f"{HERE}/deadletters")),
+    "all dead letters": (("peek",), get("/deadletters")),
     "history": (("peek",), get("/history?label=*")),
+    "search": (("peek",), post("/searches", {"filter": "label:*"})),
+    "pipelines": (("watch",), get("/pipelines")),
+    "silence": (("admin",), post(f"{HERE}/findings/silence", {"kind": "old"})),
     "send": (("send",), post(f"{ORDERS}/messages", {"text": "x"})),
     "transactions": (("send",), get(f"{HERE}/transactions")),
     "delete": (("read",), remove(f"{ORDERS}/messages/LOOKUP")),
     "plan to delete": (("read",), run("delete", ids="LOOKUP")),
+    "plan to delete for good": (("read",), run("delete", ids="LOOKUP", for_good=True)),
     "plan to purge": (("read",), run("purge")),
     "move": (("operate", "read+send"), run("move", ids="LOOKUP")),
     "move what matches": (("peek+operate", "read+send"), run("move", filter="label:*")),
@@ -168,6 +173,12 @@ def test_every_operation_needs_its_role(shop: Shop, name: str) -> None:
             assert status == 403, (role, status, answer)
             words = {"read", *(right for one in needed for right in rights_of(one))}
             assert any(f"'{right}'" in answer["detail"] for right in words), (role, answer)
+
+
+def test_a_pipeline_is_stopped_by_who_may_operate(shop: Shop) -> None:
+    for role in ROLES:
+        status, answer = shop.ask(role, ("POST", "/pipelines/none/stop", {}))
+        assert status == (404 if "operate" in rights_of(role) else 403), (role, answer)
 
 
 def test_changes_are_for_who_may_watch(shop: Shop) -> None:

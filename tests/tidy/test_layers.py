@@ -38,12 +38,13 @@ EXCEPTIONS = {
     "app_server.context": "service",
     "app_server.listener": "service",
     "app_server.server": "service",
+    "console.rest.pipeline_calls": "pipelines",
     "service.proxied_queue": "client",
     "service.read_proxy": "client",
     "service.supported_queues": "client",
 }
 """Modules that know of one layer above theirs: those that are given their settings by it, and those
-that read other managers with the client of remote read.
+that read other managers with the client of remote read, and the list of pipelines in the console.
 """
 
 

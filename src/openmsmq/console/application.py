@@ -28,6 +28,7 @@ from openmsmq.console.rest.history_calls import HISTORY_ROUTES
 from openmsmq.console.rest.manager_calls import MANAGER_ROUTES
 from openmsmq.console.rest.message_calls import MESSAGE_ROUTES
 from openmsmq.console.rest.openapi import describe
+from openmsmq.console.rest.pipeline_calls import PIPELINE_ROUTES
 from openmsmq.console.rest.plan_calls import PLAN_ROUTES
 from openmsmq.console.rest.queue_calls import QUEUE_ROUTES
 from openmsmq.console.rest.service_calls import SERVICE_ROUTES
@@ -71,6 +72,7 @@ ROUTES: Final = (
     *MANAGER_ROUTES,
     *SERVICE_ROUTES,
     *APPLY_ROUTES,
+    *PIPELINE_ROUTES,
 )
 "All that the API can do once someone is logged in."
 _log: Final = logging.getLogger(__name__)
@@ -202,15 +204,21 @@ class ConsoleApplication:
         raise RequestRefused(401, "; ".join(reasons)[:500])
 
     def _check_origin(self, request: web.Request, *, by_cookie: bool) -> None:
-        """A request with a cookie comes from a page of the console itself."""
-        if request.method in SAFE or not by_cookie:
+        """A request that a browser makes comes from a page of the console itself.
+
+        That counts with a token, too: a proxy may add one for who has logged in at it. Such a proxy
+        may be the one that speaks TLS.
+        """
+        if request.method in SAFE:
             return
         site = request.headers.get("Sec-Fetch-Site", "same-origin")
         origin = request.headers.get("Origin")
-        own = f"{'https' if self.state.settings.is_secure else 'http'}://{request.host}"
-        if site not in ("same-origin", "none") or origin not in (None, own):
+        own = {f"https://{request.host}"}
+        if not self.state.settings.is_secure:
+            own.add(f"http://{request.host}")
+        if site not in ("same-origin", "none") or origin not in (None, *own):
             raise RequestRefused(403, "the request comes from another site")
-        if request.headers.get(OWN_HEADER) != "1":
+        if by_cookie and request.headers.get(OWN_HEADER) != "1":
             raise RequestRefused(403, f"the header {OWN_HEADER}: 1 is missing")
 
     def _check_writes(self, request: web.Request) -> None:

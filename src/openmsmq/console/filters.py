@@ -6,7 +6,8 @@ Conditions stand beside each other if all have to hold, with `OR` between them i
 with `-` in front if they must not. A word without a field is looked for in label and body. Values
 with blanks are quoted. `*` and `?` are wild in texts; numbers, sizes and times can be compared.
 `re:/order [0-9]+/` is a regular expression (RE2), `json:$.customer.name==ACME` a value in a body,
-`xpath://order[@no>100]` an element or attribute.
+`xpath://order[@no>100]` an element or attribute, `header.NServiceBus.FailedQ:orders@*` a header
+of a service bus.
 The cost is known beforehand: properties are at hand, bodies have to be read.
 """
 
@@ -19,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from openmsmq.bodies.decode import body_format
+from openmsmq.bodies.headers import decode_headers
 from openmsmq.console.contents import matches_expression, matches_path
 from openmsmq.console.limits import FILTER_MAX, TERMS_MAX
 from openmsmq.console.xpaths import matches_xpath
@@ -37,6 +39,7 @@ _SIZE: Final = re.compile(r"(\d{1,15})([kmg]?)(?:i?b)?", re.IGNORECASE | re.ASCI
 _AGO: Final = re.compile(r"-(\d{1,9})(s|m|h|d|w)", re.ASCII)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SPANS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_HEADER: Final = "header."
 _DIGITS: Final = 20
 "Characters of a number."
 
@@ -125,12 +128,16 @@ class _Parser:
 
     def _term(self, kind: str, text: str) -> Test:
         field, colon, value = text.partition(":")
-        if kind == "quoted" or not colon or not field.isidentifier():
+        is_header = field.casefold().startswith(_HEADER)
+        if kind == "quoted" or not colon or not (field.isidentifier() or is_header):
             self.reads_bodies = True
             return _anywhere(_unquoted(text))
         value = value[1:-1].replace("\\/", "/") if kind == "regex" else _unquoted(value)
         if not value:
             raise FilterError(f"{field}: a value is missing")
+        if is_header:
+            self.reads_bodies = True
+            return _header(field[len(_HEADER) :], value)
         if field in _CONTENTS:
             self.reads_bodies = True
             return _CONTENTS[field](value)
@@ -301,6 +308,19 @@ def _flag(value: str) -> Test:
     return test
 
 
+def _header(name: str, value: str) -> Test:
+    """A header of NServiceBus or Rebus; case does not matter in its name."""
+    wanted = name.casefold()
+
+    def test(message: ReceivedMessage) -> bool:
+        if not message.extension:
+            return False
+        found = decode_headers(message.extension).values
+        return any(key.casefold() == wanted and is_like(found[key], value) for key in found)
+
+    return test
+
+
 _TEXTS: Final[Mapping[str, Callable[[ReceivedMessage], str]]] = {
     "label": lambda message: message.label,
     "id": lambda message: message.id,
@@ -337,5 +357,5 @@ _CONTENTS: Final[Mapping[str, Callable[[str], Test]]] = {
     "xpath": matches_xpath,
 }
 "Conditions for which bodies have to be read."
-FIELDS: Final = (*_TEXTS, *_NUMBERS, *_TIMES, *_CONTENTS, "is")
+FIELDS: Final = (*_TEXTS, *_NUMBERS, *_TIMES, *_CONTENTS, "is", "header.NAME")
 "What a condition can be about."

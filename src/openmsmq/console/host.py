@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import ssl
@@ -15,12 +16,15 @@ from aiohttp import web
 from openmsmq import aio
 from openmsmq.access.tokens import Tokens
 from openmsmq.client._async.manager import Manager
+from openmsmq.client.embedded._async.embedded import Embedded
 from openmsmq.console.application import ConsoleApplication
+from openmsmq.console.desk.trash import TrashKeeper
 from openmsmq.console.links import ManagerEntry
 from openmsmq.console.sessions import load_key, make_code, write_place
 from openmsmq.console.state import ConsoleSettings, ConsoleState
 from openmsmq.engine.manager import QueueManager
 from openmsmq.net.addresses import is_loopback
+from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config
 from openmsmq.types.caller import EVERYTHING, Caller
@@ -60,7 +64,12 @@ class ServicePages:
         self._tokens = tokens
         ConsoleApplication(self.state).add_to(app)
 
-    def opened(self, local: QueueManager, address: Callable[[], tuple[str, int] | str]) -> None:
+    def opened(
+        self,
+        local: QueueManager,
+        driver: LoopDriver,
+        address: Callable[[], tuple[str, int] | str],
+    ) -> None:
         """The manager is there; programs find it at `address`."""
 
         async def connect(token: str) -> Manager:
@@ -75,6 +84,8 @@ class ServicePages:
 
         self.state.entries[local.name] = ManagerEntry(local.name, connect, is_own=True)
         self.state.keep_audit = keep_audit
+        keeper = TrashKeeper(Manager(Embedded(local, driver)), time.time)
+        self.state.keepers.append(asyncio.create_task(keeper.run()))
         if self.state.settings.is_open:
             self.state.sessions.key = load_key(self._config.data)
 

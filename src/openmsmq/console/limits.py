@@ -76,6 +76,8 @@ LETTERS_MAX: Final = 20_000
 """Messages of a dead-letter queue that are looked at to group them. At the limit: the answer says
 that there are more.
 """
+REASON_MAX: Final = 120
+"Characters of the reason that a message itself gives. At the limit: the rest is left out."
 GROUPS_MAX: Final = 500
 "Groups of dead letters. At the limit: the answer says that there are more."
 SAMPLES: Final = 900
@@ -90,3 +92,27 @@ IMPORT_MAX: Final = 10_000
 "Messages of one import. At the limit: it is refused, 413; several imports take more."
 NAME_MAX: Final = 500
 "Characters of the name of a queue or a manager. At the limit: the request is refused, 400."
+TRASH_S: Final = 86_400
+"Seconds that deleted messages are kept in the trash. At the limit: they are removed."
+TRASH_LOOK_S: Final = 600.0
+"Seconds between looks into the trash. At the limit: what is too old is removed."
+TRASH_KNOWN_MAX: Final = 100_000
+"""Messages in the trash whose time of deletion is remembered. At the limit: the time of further
+ones is looked up again.
+"""
+SILENCES_MAX: Final = 1000
+"Findings that are silent. At the limit: the one that would end first is heard again."
+SILENCE_HOURS_MAX: Final = 720
+"Hours that a finding may be silent. At the limit: the request is refused, 400."
+SEARCHES_MAX: Final = 4
+"Searches that run at once. At the limit: one more is refused, 429."
+LOGIN_SEARCHES_MAX: Final = 2
+"Searches of one login that run at once. At the limit: its oldest is stopped."
+SEARCHES_KEPT_MAX: Final = 20
+"Searches that are remembered. At the limit: the oldest that is over is forgotten."
+SEARCH_SILENCE_S: Final = 30.0
+"Seconds that a search goes on without being asked for. At the limit: it stops: its page is closed."
+EVENTS_KEPT: Final = 60
+"Events that a page which lost its connection can have again. At the limit: it begins anew."
+TOPICS_MAX: Final = 200
+"Topics of one page. At the limit: the request is refused, 400."

@@ -17,7 +17,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
 LookupId = Annotated[str, Meta(pattern="^[0-9]{1,20}$")]
 FilterText = Annotated[str, Meta(max_length=FILTER_MAX)]
 ROLE_PATTERN = f"^({'|'.join(RIGHTS)})(\\+({'|'.join(RIGHTS)})){{0,5}}$"
-Act = Literal["copy", "move", "delete", "return", "purge"]
+Act = Literal["copy", "move", "delete", "restore", "return", "purge"]
 
 
 class Login(Struct, forbid_unknown_fields=True):
@@ -63,6 +63,8 @@ class FindingView(Struct):
     text: str
     remedy: str
     queue: str = ""
+    silenced: datetime | None = None
+    "Someone knows about it: it is silent until then."
 
 
 class QueueView(Struct):
@@ -189,6 +191,10 @@ class MessageDetails(Struct):
     message: MessageView
     body: BodyView
     properties: dict[str, Any]
+    headers: dict[str, str] = {}
+    "What a service bus keeps beside the body."
+    bus: str = ""
+    "Which one: nservicebus or rebus."
 
 
 class MessageToSend(Struct, forbid_unknown_fields=True):
@@ -226,13 +232,15 @@ class NewPlan(Struct, forbid_unknown_fields=True):
     "These messages; or those that match `filter` now."
     filter: FilterText = ""
     target: Annotated[str, Meta(max_length=NAME_MAX)] = ""
-    "The queue that messages are moved or copied to."
+    "The queue that messages are moved or copied to; to restore, a subqueue, or the queue itself."
     lifetime: Annotated[int, Meta(ge=0, le=2147483647)] | Literal["keep"] | None = None
     "Seconds that the new messages have to be received, null for ever, `keep` for the old lifetime."
     rate: Annotated[int, Meta(ge=1, le=100_000)] | None = None
     "Messages a second at most."
     reason: Annotated[str, Meta(max_length=500)] = ""
     "Why, for the audit log."
+    for_good: bool = False
+    "Delete messages at once, instead of keeping them in the trash of their queue for a day."
 
 
 class PlanTarget(Struct):
@@ -263,6 +271,8 @@ class PlanView(Struct):
     "The same on the command line."
     new_ids: dict[str, str] = {}
     "Some of the new ids, by old ones."
+    trash: str = ""
+    "Where deleted messages are kept for a day; empty if they are gone for good."
 
 
 class PlanRun(Struct, forbid_unknown_fields=True):
@@ -270,77 +280,6 @@ class PlanRun(Struct, forbid_unknown_fields=True):
 
     first: Annotated[int, Meta(ge=1)] | None = None
     "At most this many, to try it out; null for all."
-
-
-class LetterGroup(Struct):
-    """Dead letters that have the same queue, reason, destination and kind of label."""
-
-    queue: str
-    reason: str
-    message_class: int
-    destination: str
-    labels: str
-    "Their labels with `#` for digits."
-    count: int
-    first: datetime
-    last: datetime
-    sample: str
-    "The lookup identifier of one of them."
-    filter: str
-    "The filter that finds them."
-
-
-class LettersView(Struct):
-    """Dead letters of a manager, in groups."""
-
-    groups: list[LetterGroup]
-    total: int
-    complete: bool
-    "False if there are more than were looked at."
-
-
-class StoryEvent(Struct):
-    """Something that happened to a message."""
-
-    time: datetime
-    manager: str
-    event: str
-    queue: str
-    text: str
-    by: str
-    lookup_id: str
-
-
-class Story(Struct):
-    """The life of a message, as all managers of the console know it."""
-
-    id: str
-    events: list[StoryEvent]
-    asked: dict[str, str]
-    "Managers that were asked: `ok`, or why one could not tell."
-
-
-class HistoryHit(Struct):
-    """A message that was looked for, and where it is."""
-
-    manager: str
-    queue: str
-    lookup_id: str
-    id: str
-    label: str
-    sent: datetime
-    arrived: datetime
-
-
-class HistoryView(Struct):
-    """Messages by label and time, on all managers."""
-
-    messages: list[HistoryHit]
-    looked_at: int
-    complete: bool
-    "False if there are more than were looked at, or than were asked for."
-    asked: dict[str, str]
-    "Managers that were asked: `ok`, or why one could not answer."
 
 
 class SettingsView(Struct):
@@ -430,6 +369,27 @@ class AccessView(Struct):
     right: str
     queue: str
     allowed: bool
+
+
+class PipelineView(Struct):
+    """The last run of a pipeline of Spark on the computer of the console."""
+
+    name: str
+    kind: str
+    state: str
+    file: str
+    host: str
+    started: str
+    ended: str
+    batches: int
+    rows: int
+    rate: float | None
+    "Rows a second of the newest batch."
+    lag: int | None
+    "Messages that wait for it."
+    oldest: int | None
+    "Seconds that the oldest of them waits."
+    error: str
 
 
 class OptionView(Struct):

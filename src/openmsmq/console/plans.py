@@ -20,6 +20,8 @@ from typing import Final
 from msgspec import UNSET
 
 from openmsmq.client._async.manager import Manager, Queue
+from openmsmq.console.desk.letters import failed_queue
+from openmsmq.console.desk.trash import TRASH, trash_of
 from openmsmq.console.filters import Filter, parse_filter
 from openmsmq.console.limits import (
     LOGIN_PLANS_MAX,
@@ -75,6 +77,10 @@ class Plan:
     failed: int = 0
     error: str = ""
     new_ids: dict[str, str] = field(default_factory=dict)
+    trash: str = ""
+    "The subqueue that deleted messages are moved to; empty if they are gone for good."
+    moved: list[int] = field(default_factory=list)
+    "Messages that are there."
     task: asyncio.Task[None] | None = None
 
     @property
@@ -99,13 +105,18 @@ class Plan:
             who=self.who,
             targets=[PlanTarget(step.target, len(step.ids)) for step in self.steps],
             error=self.error,
-            command=command_of(self.asked),
+            command=command_of(self.asked, self.trash),
             new_ids=self.new_ids,
+            trash=self.trash,
         )
 
 
-def command_of(asked: NewPlan) -> str:
+def command_of(asked: NewPlan, trash: str = "") -> str:
     """The same act on the command line."""
+    if asked.act == "restore" or trash:
+        to = TRASH if trash else asked.target
+        one = "--all" if asked.ids is UNSET else f"--lookup-id {' '.join(asked.ids[:1])}"
+        return f"openmsmq message move {shlex.quote(asked.queue)} {one} --to {shlex.quote(to)}"
     act = {"copy": "redirect", "move": "redirect"}.get(asked.act, asked.act)
     words = ["openmsmq", "message", act, asked.queue]
     if asked.act == "purge":
@@ -158,7 +169,10 @@ class Plans:
             steps = await _freeze(asked, queue)
             if asked.act in REDIRECTS:
                 await _check_targets(manager, queue, steps)
-        plan = Plan(secrets.token_hex(6), asked, who, token, steps, datetime.now(UTC))
+            trash = trash_of(await queue.info()) if asked.act == "delete" else ""
+        made = datetime.now(UTC)
+        plan = Plan(secrets.token_hex(6), asked, who, token, steps, made)
+        plan.trash = "" if asked.for_good else trash
         self._make_room(
             [one for one in self._plans.values() if one.token == token], LOGIN_PLANS_MAX
         )
@@ -190,6 +204,22 @@ class Plans:
         if plan.task is not None and not plan.task.done():
             plan.task.cancel()
             await asyncio.wait([plan.task])
+
+    def undo(self, plan: Plan) -> NewPlan:
+        """What takes back from the trash what a plan has moved there."""
+        if plan.state == RUNNING:
+            raise RequestRefused(409, "the plan is running; stop it first")
+        if not plan.moved:
+            raise RequestRefused(409, "the plan has moved nothing to the trash")
+        asked = plan.asked
+        return NewPlan(
+            manager=asked.manager,
+            queue=plan.trash,
+            act="restore",
+            ids=list(map(str, plan.moved)),
+            target=asked.queue.partition(";")[2],
+            reason="undo",
+        )
 
     def forget(self, plan: Plan) -> None:
         """Drop a plan that does not run."""
@@ -291,7 +321,9 @@ async def _matching(queue: Queue, wanted: Filter, chosen: dict[int, None] | None
 
 
 def source_of(message: ReceivedMessage) -> str:
-    """The queue that a message was sent to."""
+    """The queue that a message was sent to, or failed in, if a service bus has put it here."""
+    if failed := failed_queue(message):
+        return failed
     if message.destination_queue is None:
         raise RequestRefused(
             422, f"message {message.id} does not say where it was sent", "move it instead"
@@ -334,10 +366,10 @@ async def _do(plan: Plan, manager: Manager, step: PlanStep, batch: list[int]) ->
     """One batch: a commit, or a message at a time to delete; what is done is left no more."""
     asked = plan.asked
     async with await _open_source(manager, asked, looks=False) as queue:
-        if asked.act in ("delete", "purge"):
+        if asked.act in ("delete", "purge", "restore"):
             for lookup in batch:
                 try:
-                    await queue.receive_by_lookup_id(lookup)
+                    await _remove(plan, queue, lookup)
                     plan.done += 1
                 except MessageNotFound:
                     plan.gone += 1
@@ -351,6 +383,17 @@ async def _do(plan: Plan, manager: Manager, step: PlanStep, batch: list[int]) ->
     for lookup, new in ids.items():
         if len(plan.new_ids) < SHOWN_IDS:
             plan.new_ids[str(lookup)] = str(new)
+
+
+async def _remove(plan: Plan, queue: Queue, lookup: int) -> None:
+    """Move a message to the trash or back from it, or remove it for good."""
+    if plan.asked.act == "restore":
+        await queue.move(lookup, plan.asked.target)
+    elif plan.trash:
+        await queue.move(lookup, TRASH)
+        plan.moved.append(lookup)
+    else:
+        await queue.receive_by_lookup_id(lookup)
 
 
 async def _redirect(

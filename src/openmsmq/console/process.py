@@ -14,6 +14,7 @@ from openmsmq import aio
 from openmsmq.client._async.manager import Manager
 from openmsmq.console.application import ConsoleApplication
 from openmsmq.console.links import Connect, ManagerEntry
+from openmsmq.console.managers import ManagerPlace
 from openmsmq.console.sessions import make_code
 from openmsmq.console.state import ConsoleSettings, ConsoleState
 
@@ -25,26 +26,26 @@ class ConsoleProcess:
 
     def __init__(
         self,
-        managers: Mapping[str, str],
+        managers: Mapping[str, ManagerPlace],
         *,
         key: bytes,
-        token: str = "",
-        tls: str | None = None,
         read_only: bool = False,
     ) -> None:
-        """`managers` are addresses by name; who logs in by a link uses `token` with them."""
+        """Who logs in by a link uses the token of each of `managers`, by name."""
 
-        def connect_to(address: str) -> Connect:
+        def connect_to(place: ManagerPlace) -> Connect:
             async def connect(own: str) -> Manager:
                 return await aio.connect(
-                    address, token=own or token, tls=tls, timeout=PATIENCE_S, reconnect=PATIENCE_S
+                    place.address,
+                    token=own or place.token,
+                    tls=place.tls,
+                    timeout=PATIENCE_S,
+                    reconnect=PATIENCE_S,
                 )
 
             return connect
 
-        entries = {
-            name: ManagerEntry(name, connect_to(address)) for name, address in managers.items()
-        }
+        entries = {name: ManagerEntry(name, connect_to(place)) for name, place in managers.items()}
         names = frozenset({"localhost", socket.gethostname().lower()})
         settings = ConsoleSettings(names, read_only=read_only, link_role="")
         self.state = ConsoleState(settings, entries, key=key)

@@ -7,6 +7,7 @@ has changed. It works only while someone looks, and less often where to ask take
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from openmsmq.client._async.manager import Manager
-from openmsmq.console.limits import SAMPLES, SERIES_MAX
+from openmsmq.console.limits import EVENTS_KEPT, SAMPLES, SERIES_MAX
 from openmsmq.errors import MQError
 from openmsmq.types.queues import QueueInfo
 
@@ -26,6 +27,8 @@ SHARE: Final = 20
 "How much longer a sampler waits than a sample took, so that it takes a twentieth of the time."
 COUNTS: Final = ("arrived", "received", "expired", "dead_lettered", "rejected", "delivered")
 "What happened how often, of which there are rates."
+Topics = frozenset[str] | None
+"Queues that a page wants to hear of; None for all."
 BACKLOG: Final = 100
 "Events that wait for a page that does not take them."
 
@@ -81,7 +84,12 @@ class Sampler:
         "Queues over time."
         self._moving: set[str] = set()
         "Queues whose rates were not 0 in the last event: pages are to see when they are."
-        self.listeners: set[asyncio.Queue[bytes]] = set()
+        self.listeners: dict[asyncio.Queue[bytes], Topics] = {}
+        "Pages, and what they want to hear of."
+        self._life = secrets.token_hex(4)
+        "Identifiers of events of another sampler are not those of this one."
+        self._kept: deque[tuple[int, dict[str, QueueSample], list[str]]] = deque(maxlen=EVENTS_KEPT)
+        "What changed lately, by number."
         self.error = ""
 
     def start(self) -> None:
@@ -95,17 +103,37 @@ class Sampler:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    def listen(self) -> asyncio.Queue[bytes]:
-        """A queue of events, the first of which says all; see `forget`."""
+    def listen(self, topics: Topics = None, last_id: str = "") -> asyncio.Queue[bytes]:
+        """A queue of events, the first of which says all, or all since `last_id`; see `forget`."""
         queue: asyncio.Queue[bytes] = asyncio.Queue(BACKLOG)
-        queue.put_nowait(self._event("all", self._last))
-        self.listeners.add(queue)
+        queue.put_nowait(self._since(topics, last_id))
+        self.listeners[queue] = topics
         self.start()
         return queue
 
+    def _since(self, topics: Topics, last_id: str) -> bytes:
+        """One event for all that changed after another one; all there is, if that is too old."""
+        life, _, number = last_id.partition("-")
+        numbers = [one[0] for one in self._kept]
+        if life != self._life or not number.isdecimal() or int(number[:12]) + 1 not in numbers:
+            if last_id == f"{self._life}-{self.number}":
+                return self._event("change", {}, topics, gone=[])
+            return self._event("all", self._last, topics)
+        changed: dict[str, QueueSample] = {}
+        for at, some, gone in self._kept:
+            if at > int(number):
+                changed.update(some)
+                for name in gone:
+                    changed.pop(name, None)
+        there = {name for name in self._last}
+        gone = [name for at, _, names in self._kept if at > int(number) for name in names]
+        return self._event(
+            "change", changed, topics, gone=[name for name in gone if name not in there]
+        )
+
     def forget(self, queue: asyncio.Queue[bytes]) -> None:
         """No one reads these events any more."""
-        self.listeners.discard(queue)
+        self.listeners.pop(queue, None)
 
     async def _run(self) -> None:
         while True:
@@ -115,7 +143,7 @@ class Sampler:
                 self.error = ""
             except (MQError, OSError) as error:
                 self.error = str(error)
-                self._tell(self._event("away", {}))
+                self._tell("away", {}, [])
             took = time.monotonic() - began
             await asyncio.sleep(max(INTERVAL_S, took * SHARE))
 
@@ -139,7 +167,8 @@ class Sampler:
         self._keep(wall, new)
         self._last, self._counts, self._at = new, counts, now
         self.number += 1
-        self._tell(self._event("change", changed, gone=gone))
+        self._kept.append((self.number, changed, gone))
+        self._tell("change", changed, gone)
 
     def _rates(self, counts: Mapping[str, int], now: float) -> dict[str, float]:
         if not self._counts or now <= self._at:
@@ -178,25 +207,33 @@ class Sampler:
         pairs = zip(last[1:], start[1:], strict=True)
         return QueueRates(*(round((now - then) / span, 1) for now, then in pairs))
 
-    def _event(self, kind: str, queues: Mapping[str, QueueSample], **more: Any) -> bytes:
+    def _event(
+        self, kind: str, queues: Mapping[str, QueueSample], topics: Topics = None, **more: Any
+    ) -> bytes:
         total = self.totals[-1][1] if self.totals else {}
         rows = {
             name: (one.messages, one.bytes, one.oldest_age, one.state, *self.rates_of(name))
             for name, one in queues.items()
+            if topics is None or name in topics
         }
         data = msgspec.json.encode(
             {"kind": kind, "queues": rows, "total": total, "error": self.error, **more}
         )
-        return b"id: %d\nevent: %s\ndata: %s\n\n" % (self.number, kind.encode(), data)
+        name = f"{self._life}-{self.number}".encode()
+        return b"id: %s\nevent: %s\ndata: %s\n\n" % (name, kind.encode(), data)
 
-    def _tell(self, event: bytes) -> None:
-        for queue in list(self.listeners):
+    def _tell(self, kind: str, queues: Mapping[str, QueueSample], gone: list[str]) -> None:
+        """Tell all pages; those that want to hear of the same get the same bytes."""
+        made: dict[Topics, bytes] = {}
+        for queue, topics in list(self.listeners.items()):
             if queue.full():  # it does not keep up: it begins anew
                 while not queue.empty():
                     queue.get_nowait()
-                queue.put_nowait(self._event("all", self._last))
-            else:
-                queue.put_nowait(event)
+                queue.put_nowait(self._event("all", self._last, topics))
+                continue
+            if topics not in made:
+                made[topics] = self._event(kind, queues, topics, gone=gone)
+            queue.put_nowait(made[topics])
 
 
 def sample_of(info: QueueInfo) -> QueueSample:

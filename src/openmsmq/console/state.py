@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from openmsmq.console.desk.searches import Searches
+from openmsmq.console.desk.silences import Silences
 from openmsmq.console.limits import KEYS_MAX, SCAN_REST
 from openmsmq.console.links import Links, ManagerEntry
 from openmsmq.console.plans import Plan, Plans
@@ -54,6 +56,8 @@ class ConsoleState:
     links: Links = field(init=False)
     sessions: Sessions = field(init=False)
     plans: Plans = field(init=False)
+    searches: Searches = field(init=False)
+    silences: Silences = field(init=False)
     keys: OrderedDict[str, tuple[int, bytes]] = field(init=False)
     "Answers to requests with an idempotency key."
 
@@ -62,12 +66,17 @@ class ConsoleState:
     bearers: OrderedDict[str, BrowserSession] = field(init=False)
     "Tokens of programs that were accepted."
 
+    keepers: list[asyncio.Task[None]] = field(init=False)
+    "What works by itself until the console ends."
     _scans: asyncio.Lock = field(init=False)
 
     def __post_init__(self) -> None:
         self.links = Links(self.entries, time.monotonic)
         self.sessions = Sessions(self.key, time.time)
         self.plans = Plans(self._audit_plan)
+        self.searches = Searches(self.links, time.monotonic)
+        self.silences = Silences(time.time)
+        self.keepers = []
         self.keys = OrderedDict()
         self.answering = set()
         self.bearers = OrderedDict()
@@ -137,5 +146,10 @@ class ConsoleState:
 
     async def close(self) -> None:
         """End all that runs."""
+        for keeper in self.keepers:
+            keeper.cancel()
+        if self.keepers:
+            await asyncio.wait(self.keepers)
         await self.plans.close()
+        await self.searches.close()
         await self.links.close()

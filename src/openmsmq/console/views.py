@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from openmsmq.bodies.decode import body_format, decode_body
-from openmsmq.console.limits import PREVIEW_MAX
+from openmsmq.bodies.headers import decode_headers
+from openmsmq.console.limits import CONTENT_MAX, PREVIEW_MAX
 from openmsmq.console.masks import MASKED, Names, masked_view
 from openmsmq.console.models import BodyView, MessageDetails, MessageView, QueueView
 from openmsmq.console.sampler import QueueRates
@@ -20,6 +23,9 @@ ROW_TEXT: Final = 160
 "Characters of a body in a list."
 _ROW_BYTES: Final = 4096
 "Bytes of a body that are looked at for a list."
+_GZIP: Final = b"\x1f\x8b"
+_GZIP_BITS: Final = 31
+"A header of gzip is expected."
 _NO_RATES: Final = QueueRates()
 _DIGITS: Final = re.compile(r"\d+")
 
@@ -109,9 +115,22 @@ def message_view(
     )
 
 
+def inflated(body: bytes) -> bytes | None:
+    """What is inside a body that gzip has compressed, as far as is looked at; else None."""
+    if not body.startswith(_GZIP):
+        return None
+    try:
+        return zlib.decompressobj(_GZIP_BITS).decompress(body, CONTENT_MAX)
+    except zlib.error:
+        return None
+
+
 def body_view(body: bytes, body_type: int) -> BodyView:
     """A body as text and as bytes, as far as a page shows it."""
-    found = decode_body(body, body_type)
+    inside = inflated(body)
+    found = decode_body(body if inside is None else inside, body_type)
+    if inside is not None:
+        found = replace(found, format=f"gzip, {found.format}")
     text = found.text
     is_long = len(body) > PREVIEW_MAX or (text is not None and len(text) > PREVIEW_MAX)
     return BodyView(
@@ -131,10 +150,13 @@ def message_details(message: ReceivedMessage, masks: Names = frozenset()) -> Mes
         properties.pop(name, None)
     properties["lookup_id"] = str(message.lookup_id)
     properties["arrival"] = str(message.arrival)
+    bus = decode_headers(message.extension)
     return MessageDetails(
         message=message_view(message, preview=True, masks=masks),
         body=masked_view(message.body, message.body_type, masks)
         if masks
         else body_view(message.body, message.body_type),
         properties=properties,
+        headers={} if masks else dict(bus.values),
+        bus="" if masks else bus.kind or "",
     )

@@ -57,7 +57,12 @@ class ConsolePages(Protocol):
         """Answer on the console port."""
         ...
 
-    def opened(self, local: QueueManager, address: Callable[[], tuple[str, int] | str]) -> None:
+    def opened(
+        self,
+        local: QueueManager,
+        driver: LoopDriver,
+        address: Callable[[], tuple[str, int] | str],
+    ) -> None:
         """The manager is there; programs find it at `address`."""
         ...
 
@@ -199,7 +204,7 @@ class StandardListeners:
         )
         self._server = server
         listener = AppListener(server, self._app_tls)
-        self._introduce(local, listener)
+        self._introduce(local, driver, listener)
         return {"app": listener}
 
     def _directory(
@@ -232,10 +237,10 @@ class StandardListeners:
         found.elsewhere.signer = machine_signer(config.data)
         return found
 
-    def _introduce(self, local: QueueManager, listener: AppListener) -> None:
+    def _introduce(self, local: QueueManager, driver: LoopDriver, listener: AppListener) -> None:
         """Let the console, if there is one, know the manager and where it is."""
         if self._pages is not None and self._console is not None:
-            self._pages.opened(local, lambda: listener.address)
+            self._pages.opened(local, driver, lambda: listener.address)
             self._pages.announce(self._console.address)
 
     def _srmp_listener(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 
 import pytest
@@ -18,25 +19,27 @@ OWN = {"X-OpenMSMQ": "1"}
 async def test_no_one_gets_in_without_a_login(desk: Desk) -> None:
     for route in ROUTES:
         path = route.path.replace("{manager}", "here").replace("{queue}", "orders")
-        for part in (
-            "lookup",
-            "plan",
-            "name",
-            "act",
-            "xid",
-            "outcome",
-            "session",
-            "recording",
-            "file",
-            "token",
-        ):
-            path = path.replace(f"{{{part}}}", "1")
+        path = re.sub(r"\{\w+\}", "1", path)
         async with desk.client.request(route.method, f"/api/v1{path}") as answer:
             assert answer.status == 401, path
             assert answer.content_type == "application/problem+json"
         wrong = {"Authorization": "Bearer omq_aa_wrong"}
         async with desk.client.request(route.method, f"/api/v1{path}", headers=wrong) as answer:
             assert answer.status in (401, 429), path
+
+
+@at_desk
+async def test_a_proxy_that_adds_a_token_does_not_let_other_sites_in(desk: Desk) -> None:
+    """It speaks TLS where the console does not, and browsers say which page they ask for."""
+    path = "/api/v1/managers/here/queues"
+    host = f"localhost:{desk.client.port}"
+    for origin, status in (("https://", 201), ("http://", 409), ("https://evil.", 403)):
+        headers = {**AS_PROGRAM, "Host": host, "Origin": origin + host}
+        async with desk.client.post(path, json={"name": "a"}, headers=headers) as answer:
+            assert answer.status == status, await answer.text()
+    cross = {**AS_PROGRAM, "Sec-Fetch-Site": "cross-site"}
+    async with desk.client.post(path, json={"name": "b"}, headers=cross) as answer:
+        assert answer.status == 403
 
 
 @at_desk

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmsmq import Message
+from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.clock import SystemClock
 from openmsmq.console.filters import FIELDS, FilterError, is_like, parse_filter
 from openmsmq.engine.manager import QueueManager
@@ -139,3 +140,16 @@ def test_patterns_mean_what_shells_mean(pattern: str, text: str) -> None:
 
 def test_a_pattern_of_stars_is_not_slow() -> None:
     assert not is_like("a" * 2000, "*a" * 200 + "b")
+
+
+def test_headers_of_a_service_bus_are_found() -> None:
+    found = message("x", extension=encode_nservicebus({"NServiceBus.FailedQ": "orders@shop01"}))
+    for text, wanted in (
+        ("header.NServiceBus.FailedQ:orders@*", True),
+        ('header.nservicebus.failedq:"ORDERS@shop01"', True),
+        ("header.NServiceBus.FailedQ:other*", False),
+        ("-header.Other:*", True),
+    ):
+        assert parse_filter(text).matches(found) is wanted, text
+    assert not parse_filter("header.x:y").matches(ORDER)
+    assert parse_filter("header.x:y").reads_bodies, "where bodies are masked, so are headers"

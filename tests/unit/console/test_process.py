@@ -7,12 +7,15 @@ from contextlib import suppress
 
 import aiohttp
 
+from openmsmq.console.managers import ManagerPlace
 from openmsmq.console.process import ConsoleProcess
 
 
 def test_it_serves_and_shows_managers_that_are_away() -> None:
     async def test() -> None:
-        process = ConsoleProcess({"a": "127.0.0.1:1", "b": "127.0.0.1:2"}, key=b"k" * 32)
+        process = ConsoleProcess(
+            {"a": ManagerPlace("127.0.0.1:1"), "b": ManagerPlace("127.0.0.1:2")}, key=b"k" * 32
+        )
         ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         serving = asyncio.create_task(process._serve(0, ready.set_result))
         place, _, code = (await ready).partition("/login#")

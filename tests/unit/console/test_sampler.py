@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
 from tests.unit.console.harness import Desk, at_desk
 
@@ -41,9 +43,43 @@ async def test_a_page_that_does_not_keep_up_begins_anew(desk: Desk) -> None:
     queue = sampler.listen()
     await sampler.stop()
     for _ in range(BACKLOG + 5):
-        sampler._tell(b"event: change\n\n")
+        sampler._tell("change", {}, [])
     assert queue.qsize() < BACKLOG
     assert b"event: all" in queue.get_nowait()
+
+
+def parts(event: bytes) -> tuple[str, str, dict[str, Any]]:
+    """The identifier of an event, its kind, and what it says."""
+    name, kind, data = event.decode().strip().split("\n")
+    return name.removeprefix("id: "), kind.removeprefix("event: "), json.loads(data[6:])
+
+
+@at_desk
+async def test_a_page_hears_of_its_topics_and_goes_on_where_it_was(desk: Desk) -> None:
+    orders = await desk.manager.create_queue("orders")
+    await desk.manager.create_queue("jobs")
+    sampler = Sampler(lambda: desk.state.links.find("here", "").manager())
+    await sampler._sample(1.0)
+    name = r".\private$\orders"
+    one, few = sampler.listen(frozenset({name})), sampler.listen(frozenset())
+    await sampler.stop()
+    first, kind, said = parts(one.get_nowait())
+    assert (kind, set(said["queues"])) == ("all", {name})
+    assert parts(few.get_nowait())[2]["queues"] == {}
+    await orders.send("x")
+    await sampler._sample(2.0)
+    await desk.manager.delete_queue("jobs")
+    await sampler._sample(3.0)
+    changes = [parts(one.get_nowait())[2]["queues"] for _ in range(2)]
+    assert changes[0][name][0] == 1
+    again = parts(sampler.listen(None, first).get_nowait())
+    assert (again[1], again[2]["queues"][name][0]) == ("change", 1)
+    assert again[2]["gone"] == [r".\private$\jobs"]
+    newest = parts(sampler.listen(None, again[0]).get_nowait())
+    assert (newest[1], newest[2]["queues"]) == ("change", {})
+    for strange in ("", "x-1", "no number", f"{first.partition('-')[0]}-99"):
+        assert parts(sampler.listen(None, strange).get_nowait())[1] == "all"
+    await sampler.stop()
 
 
 @at_desk

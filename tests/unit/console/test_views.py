@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from tests.unit.console.test_filters import message
 
+from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.console.limits import PREVIEW_MAX
 from openmsmq.console.views import (
     ROW_TEXT,
@@ -43,6 +46,23 @@ def test_a_large_body_is_cut() -> None:
     assert shown.text is not None
     assert len(shown.text) == PREVIEW_MAX
     assert len(shown.hex) <= PREVIEW_MAX // 2
+
+
+def test_a_compressed_body_is_opened_as_far_as_it_is_looked_at() -> None:
+    shown = body_view(gzip.compress(b'{"a": 1}'), 0)
+    assert (shown.format, shown.text) == ("gzip, json", '{"a": 1}')
+    bomb = body_view(gzip.compress(b"x" * (64 * 1024 * 1024)), 0)
+    assert bomb.truncated
+    assert bomb.text is not None
+    assert len(bomb.text) == PREVIEW_MAX
+    assert body_view(b"\x1f\x8bnonsense", 0).format == "binary"
+
+
+def test_headers_of_a_service_bus_are_shown_but_not_where_bodies_are_masked() -> None:
+    found = message("x", extension=encode_nservicebus({"NServiceBus.FailedQ": "a@b"}))
+    details = message_details(found)
+    assert (details.bus, details.headers) == ("nservicebus", {"NServiceBus.FailedQ": "a@b"})
+    assert message_details(found, frozenset({"card"})).headers == {}
 
 
 def test_reasons_are_words() -> None:

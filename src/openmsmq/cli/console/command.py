@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from openmsmq.cli.options import TOKEN_VARIABLE, Refusal, directory_options
+from openmsmq.cli.options import TOKEN_VARIABLE, Refusal, WrongUsage, directory_options
 from openmsmq.cli.output import print_json
 
 PORT: Final = 1809
@@ -24,11 +24,15 @@ PORT: Final = 1809
     help="A queue manager to show; can be given several times.",
 )
 @click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Managers with their addresses, CAs and tokens, in TOML.",
+)
+@click.option(
     "--port",
     type=click.IntRange(0, 0xFFFF),
-    default=PORT,
-    show_default=True,
-    help="Where browsers find it; 0 for any.",
+    help=f"Where browsers find it, {PORT} by default; 0 for any.",
 )
 @click.option(
     "--token", envvar=TOKEN_VARIABLE, default="", help="What to log in with at the managers."
@@ -42,7 +46,8 @@ def console(
     context: click.Context,
     *,
     managers: tuple[str, ...],
-    port: int,
+    config: Path | None,
+    port: int | None,
     token: str,
     tls_ca: str | None,
     read_only: bool,
@@ -56,22 +61,33 @@ def console(
     Examples:
       openmsmq console --manager shop01=10.0.0.1:1811 --manager shop02=10.0.0.2:1811
       openmsmq console --manager 127.0.0.1:1811 --read-only
+      openmsmq console --config console.toml
       openmsmq console login --data data
     """
     if context.invoked_subcommand is not None:
         return
-    if not managers:
-        raise click.UsageError("Give at least one --manager, or a command.")
+    if not managers and config is None:
+        raise click.UsageError("Give at least one --manager, a --config, or a command.")
+    from openmsmq.console.managers import (
+        ManagerPlace,
+        ManagersFile,
+        ManagersFileError,
+        read_managers,
+    )
     from openmsmq.console.process import ConsoleProcess
 
+    try:
+        found = ManagersFile({}) if config is None else read_managers(config)
+    except ManagersFileError as error:
+        raise WrongUsage(str(error)) from None
+    given = {name: ManagerPlace(address, token, tls_ca) for name, address in map(_named, managers)}
     process = ConsoleProcess(
-        dict(map(_named, managers)),
+        {**found.managers, **given},
         key=secrets.token_bytes(32),
-        token=token,
-        tls=tls_ca,
-        read_only=read_only,
+        read_only=read_only or found.read_only,
     )
-    process.run(port, lambda link: click.echo(f"console at {link}"))
+    default = PORT if found.port is None else found.port
+    process.run(default if port is None else port, lambda link: click.echo(f"console at {link}"))
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -1,50 +1,18 @@
-"""Messages by label and time over REST, on all managers: which ones there are, and where."""
+"""Messages on all managers over REST: by label and time, or by a search that runs by itself."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import Final
 
-from openmsmq.client._async.manager import Manager
-from openmsmq.console.filters import Filter, parse_filter
-from openmsmq.console.limits import HISTORY_MAX, HISTORY_S, PAGE_MAX, SCAN_BATCH
-from openmsmq.console.models import HistoryHit, HistoryView
+from openmsmq.console.desk.letters import quoted
+from openmsmq.console.desk.models import HistoryView, NewSearch, SearchView
+from openmsmq.console.desk.searches import Search
+from openmsmq.console.filters import parse_filter
+from openmsmq.console.limits import HISTORY_MAX, HISTORY_S, PAGE_MAX
 from openmsmq.console.problems import RequestRefused
-from openmsmq.console.rest.calls import ApiCall, ApiRoute
-from openmsmq.errors import AccessDenied, MQError, QueueNotFound
-from openmsmq.types.access import Access
-from openmsmq.types.queues import QueueInfo, QueueKind
-
-KEPT: Final = (
-    QueueKind.PRIVATE,
-    QueueKind.PUBLIC,
-    QueueKind.SYSTEM,
-    QueueKind.JOURNAL,
-    QueueKind.SUBQUEUE,
-    QueueKind.CONNECTOR,
-)
-"Kinds of queues that messages are looked for in."
-
-
-@dataclass(slots=True)
-class _Search:
-    """A search, and how far it is."""
-
-    call: ApiCall
-    wanted: Filter
-    limit: int
-    until: float
-    hits: list[HistoryHit] = field(default_factory=list)
-    looked_at: int = 0
-    complete: bool = True
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it may not look at more."""
-        over = self.looked_at >= HISTORY_MAX or time.monotonic() > self.until
-        return over or len(self.hits) >= self.limit
+from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 
 
 async def history(call: ApiCall) -> HistoryView:
@@ -52,71 +20,49 @@ async def history(call: ApiCall) -> HistoryView:
     label = call.text("label")
     if not label:
         raise RequestRefused(400, "label: a text; * and ? are wild")
-    text = f"label:{_quoted(label)}"
+    text = f"label:{quoted(label)}"
     for name, sign in (("from", ">="), ("to", "<=")):
         if given := call.text(name, most=40):
-            text += f" sent:{_quoted(sign + given)}"
-    limit = call.number("limit", 100, 1, PAGE_MAX) or PAGE_MAX
-    search = _Search(call, parse_filter(text), limit, time.monotonic() + HISTORY_S)
-    names = list(call.state.entries)
-    found = await asyncio.gather(*(_ask(search, name) for name in names))
-    asked = dict(zip(names, found, strict=True))
-    if all(how != "ok" for how in asked.values()):
-        raise RequestRefused(403, "; ".join(f"{name}: {how}" for name, how in asked.items()))
+            text += f" sent:{quoted(sign + given)}"
+    asked = NewSearch(filter="", limit=call.number("limit", 100, 1, PAGE_MAX) or PAGE_MAX)
+    turn = call.state.scanning
+    search = Search(asked, parse_filter(text), call.login.token, turn, most=HISTORY_MAX)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(HISTORY_S):
+            await search.run(call.state.links)
+    late = f"no answer within {HISTORY_S:.0f} s"
+    answers = {name: search.answers.get(name, late) for name in call.state.entries}
+    is_whole = search.complete and len(search.answers) == len(answers)
+    if all(how not in ("ok", late) for how in answers.values()):
+        raise RequestRefused(403, "; ".join(f"{name}: {how}" for name, how in answers.items()))
     hits = sorted(search.hits, key=lambda hit: hit.sent)
-    return HistoryView(hits, search.looked_at, search.complete, asked)
+    return HistoryView(hits, search.looked_at, is_whole, answers)
 
 
-def _quoted(text: str) -> str:
-    """A value of a filter."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+async def begin_search(call: ApiCall) -> ApiReply:
+    """Look for messages on all managers; the search runs by itself."""
+    asked = await call.body(NewSearch)
+    if not asked.filter.strip():
+        raise RequestRefused(400, "filter: what are you looking for?")
+    if call.login.role:
+        call.require("peek")
+    wanted = call.wanted(asked.filter)
+    for name in asked.managers:
+        call.link(name)
+    search = Search(asked, wanted, call.login.token, call.state.scanning)
+    call.state.searches.begin(search)
+    return ApiReply(search.view(0), {"Location": f"/api/v1/searches/{search.id}"}, 201)
 
 
-async def _ask(search: _Search, name: str) -> str:
-    """Look at the messages of one manager; `ok`, or why it could not be asked."""
-    try:
-        manager = await search.call.link(name).manager()
-        infos = await manager.queues(everything=True)
-        kept = [info for info in infos if info.messages and info.kind in KEPT]
-        denied = [error for info in kept if (error := await _look(search, name, manager, info))]
-    except (MQError, OSError) as error:
-        return str(error)
-    return denied[0] if kept and len(denied) == len(kept) else "ok"
+async def show_search(call: ApiCall) -> SearchView:
+    """How a search stands, and what it has found; it ends when no one asks for 30 seconds."""
+    search = call.state.searches.find(call.part("search"), call.login.token)
+    return search.view(call.number("after", 0, 0, PAGE_MAX) or 0)
 
 
-async def _look(search: _Search, name: str, manager: Manager, info: QueueInfo) -> str:
-    """Look at the messages of one queue; why it could not be opened, if so."""
-    try:
-        async with await manager.open_queue(info.name, access=Access.PEEK) as queue:
-            after = 0
-            while True:
-                if search.is_over:
-                    search.complete = False
-                    return ""
-                async with search.call.state.scanning():
-                    batch = await queue.peek_many(SCAN_BATCH, timeout=0, after=after)
-                    search.looked_at += len(batch)
-                    search.hits += [
-                        HistoryHit(
-                            manager=name,
-                            queue=info.name,
-                            lookup_id=str(one.lookup_id),
-                            id=one.id,
-                            label=one.label,
-                            sent=one.sent_time,
-                            arrived=one.arrived_time,
-                        )
-                        for one in batch
-                        if search.wanted.matches(one)
-                    ][: search.limit - len(search.hits)]
-                if not batch:
-                    return ""
-                after = batch[-1].lookup_id
-    except AccessDenied as error:
-        return error.detail
-    except QueueNotFound:
-        return ""  # it is gone
+async def stop_search(call: ApiCall) -> None:
+    """Look no further."""
+    call.state.searches.stop(call.state.searches.find(call.part("search"), call.login.token))
 
 
 HISTORY_ROUTES: Final = (
@@ -134,4 +80,24 @@ HISTORY_ROUTES: Final = (
             "limit": "messages in the answer",
         },
     ),
+    ApiRoute(
+        "POST",
+        "/searches",
+        "peek",
+        "Look for messages in many queues of all managers, in the background",
+        begin_search,
+        SearchView,
+        NewSearch,
+        status=201,
+    ),
+    ApiRoute(
+        "GET",
+        "/searches/{search}",
+        "peek",
+        "How a search stands, and its hits",
+        show_search,
+        SearchView,
+        query={"after": "only hits behind so many"},
+    ),
+    ApiRoute("DELETE", "/searches/{search}", "peek", "Stop a search", stop_search, status=204),
 )

@@ -10,13 +10,14 @@ from typing import Any, Final
 from aiohttp import web
 
 from openmsmq.console.attention import findings_of
-from openmsmq.console.limits import LISTENERS_MAX
+from openmsmq.console.desk.letters import is_letter_queue
+from openmsmq.console.desk.models import NewSilence
+from openmsmq.console.limits import LISTENERS_MAX, TOPICS_MAX
 from openmsmq.console.links import ManagerLink
 from openmsmq.console.models import FindingView, ManagerView, SettingsView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiRoute
-from openmsmq.console.rest.plan_calls import is_letter_queue
-from openmsmq.console.sampler import Sampler
+from openmsmq.console.sampler import Sampler, Topics
 from openmsmq.errors import AccessDenied, MQError
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
@@ -25,6 +26,8 @@ from openmsmq.types.queues import VISIBLE
 DENIED: Final = "denied"
 "The state of a manager whose queues the login may not see."
 HEARTBEAT_S: Final = 15.0
+OVERVIEW: Final = "overview"
+QUEUE_TOPIC: Final = "queue:"
 ACTS: Final = ("pause", "resume", "retry")
 OUTCOMES: Final = ("commit", "abort")
 _STEPS: Final = 60
@@ -81,7 +84,19 @@ async def findings(call: ApiCall) -> list[FindingView]:
     prepared: dict[str, int] = {}
     with suppress(MQError):
         prepared = await manager.prepared_ages()
-    return findings_of(infos, outgoing, prepared)
+    found = findings_of(infos, outgoing, prepared)
+    return call.state.silences.mark(call.part("manager"), found)
+
+
+async def silence_finding(call: ApiCall) -> list[FindingView]:
+    """Let a finding that someone knows about be silent for some hours; what is found then."""
+    asked = await call.body(NewSilence)
+    await (await call.manager()).peers()  # which is for administrators
+    name = call.part("manager")
+    until = call.state.silences.silence(name, asked.kind, asked.queue, asked.hours)
+    words = "heard again" if until is None else f"until {until.isoformat(timespec='seconds')}"
+    call.audit(f"silence {asked.kind}", asked.queue, f"{words}; {asked.reason}".rstrip("; "))
+    return await findings(call)
 
 
 async def outgoing(call: ApiCall) -> list[dict[str, Any]]:
@@ -187,10 +202,23 @@ async def series(call: ApiCall) -> dict[str, Any]:
     return {"time": [at for at, _ in rows], **found}
 
 
+def _topics(text: str) -> Topics:
+    """What a page wants to hear of; all queues if it does not say."""
+    words = [word for word in text.split(",") if word]
+    if len(words) > TOPICS_MAX:
+        raise RequestRefused(400, f"topics: at most {TOPICS_MAX}")
+    for word in words:
+        if word != OVERVIEW and not word.startswith(QUEUE_TOPIC):
+            raise RequestRefused(400, f"topics: {word[:40]!r} is not overview or queue:NAME")
+    names = frozenset(word.removeprefix(QUEUE_TOPIC) for word in words if word != OVERVIEW)
+    return names if words else None
+
+
 async def events(call: ApiCall) -> web.StreamResponse:
     """Changes of the numbers of a manager, as server-sent events."""
     link = call.link(call.text("manager") or next(iter(call.state.entries), ""))
     await _watched(link)
+    topics = _topics(call.text("topics", most=TOPICS_MAX * 100))
     used = sum(len(one.sampler.listeners) for one in call.state.links.all())
     if used >= LISTENERS_MAX:
         raise RequestRefused(503, f"{LISTENERS_MAX} pages listen already", "ask every few seconds")
@@ -198,7 +226,7 @@ async def events(call: ApiCall) -> web.StreamResponse:
         headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}
     )
     await response.prepare(call.request)
-    queue = link.sampler.listen()
+    queue = link.sampler.listen(topics, call.request.headers.get("Last-Event-ID", ""))
     try:
         while True:
             try:
@@ -230,6 +258,15 @@ MANAGER_ROUTES: Final = (
     ApiRoute("GET", _MANAGER, "watch", "A manager, and how it is", show_manager, ManagerView),
     ApiRoute(
         "GET", f"{_MANAGER}/findings", "watch", "What needs attention", findings, list[FindingView]
+    ),
+    ApiRoute(
+        "POST",
+        f"{_MANAGER}/findings/silence",
+        "admin",
+        "Let a finding be silent for some hours",
+        silence_finding,
+        list[FindingView],
+        NewSilence,
     ),
     ApiRoute("GET", f"{_MANAGER}/outgoing", "watch", "Outgoing queues", outgoing, list[Json]),
     ApiRoute(
@@ -296,6 +333,10 @@ MANAGER_ROUTES: Final = (
         "watch",
         "Changes as server-sent events",
         events,
-        query={"manager": "which one"},
+        query={
+            "manager": "which one",
+            "topics": "`overview` for totals only, `queue:NAME` for one queue, or several with"
+            " commas between them; else all queues. `Last-Event-ID` goes on after an event",
+        },
     ),
 )

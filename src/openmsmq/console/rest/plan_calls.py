@@ -5,26 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from openmsmq.client._async.manager import Manager, Queue
-from openmsmq.console.limits import GROUPS_MAX, LETTERS_MAX, SCAN_BATCH
-from openmsmq.console.models import (
-    LetterGroup,
-    LettersView,
-    NewPlan,
-    PlanRun,
-    PlanView,
-    Story,
-    StoryEvent,
-)
+from openmsmq.client._async.manager import Manager
+from openmsmq.console.desk.letters import letters_of
+from openmsmq.console.desk.models import LettersView, ManagerLetters, Story, StoryEvent
+from openmsmq.console.models import NewPlan, PlanRun, PlanView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
-from openmsmq.console.views import label_shape, reason_of
-from openmsmq.errors import AccessDenied, InvalidParameter, MQError, QueueNotFound
-from openmsmq.types.access import Access
-from openmsmq.types.queues import POISON_SUBQUEUE, QueueInfo, QueueKind
-from openmsmq.types.received import ReceivedMessage
+from openmsmq.errors import AccessDenied, InvalidParameter, MQError
 
-LETTER_QUEUES: Final = (r".\DeadLetter$", r".\XactDeadLetter$")
+LETTERS_WITHIN_S: Final = 10.0
+"How long a manager may take to tell its dead letters."
 ASKED_WITHIN_S: Final = 2.0
 "How long a manager may take to tell what it knows of a message."
 
@@ -70,82 +60,42 @@ async def forget_plan(call: ApiCall) -> None:
     call.state.plans.forget(plan)
 
 
+async def undo_plan(call: ApiCall) -> ApiReply:
+    """Plan to take back what a plan has moved to the trash, as far as it is still there."""
+    plan = call.state.plans.find(call.part("plan"), call.login.token)
+    asked = call.state.plans.undo(plan)
+    made = await call.state.plans.make(
+        asked, call.link(asked.manager), call.login.token, call.login.who
+    )
+    return ApiReply(made.view(), {"Location": f"/api/v1/plans/{made.id}"}, 201)
+
+
 async def dead_letters(call: ApiCall) -> LettersView:
     """Dead letters and poison messages of a manager, grouped by what went wrong."""
-    manager = await call.manager()
-    infos = await manager.queues(everything=True)
-    groups: dict[tuple[str, int, str, str], LetterGroup] = {}
-    total, complete = 0, True
-    denied: list[AccessDenied] = []
-    for info in infos:
-        if not is_letter_queue(info) or not info.messages:
-            continue
-        total += info.messages
-        try:
-            async with await manager.open_queue(info.name, access=Access.PEEK) as queue:
-                complete &= await _group(queue, info, groups)
-        except AccessDenied as error:
-            denied.append(error)
-        except QueueNotFound:
-            pass  # it is gone
-    if denied and not groups:
-        raise denied[0]
-    found = sorted(groups.values(), key=lambda group: -group.count)
-    return LettersView(found[:GROUPS_MAX], total, complete and len(found) <= GROUPS_MAX)
+    return await letters_of(await call.manager())
 
 
-def is_letter_queue(info: QueueInfo) -> bool:
-    """Whether messages end in a queue that something went wrong with."""
-    is_poison = info.kind == QueueKind.SUBQUEUE and info.name.endswith(f";{POISON_SUBQUEUE}")
-    return info.name in LETTER_QUEUES or is_poison
+async def all_dead_letters(call: ApiCall) -> list[ManagerLetters]:
+    """The same of all managers; one that cannot tell says why."""
+    names = list(call.state.entries)
+    found = await asyncio.gather(*(_letters(call, name) for name in names))
+    refusals = [error for _, error in found if isinstance(error, AccessDenied)]
+    if refusals and len(refusals) == len(found):
+        raise refusals[0]
+    return [
+        ManagerLetters(name, letters, "" if error is None else str(error))
+        for name, (letters, error) in zip(names, found, strict=True)
+    ]
 
 
-async def _group(
-    queue: Queue, info: QueueInfo, groups: dict[tuple[str, int, str, str], LetterGroup]
-) -> bool:
-    """Count the messages of a queue by kind; False if there are too many to look at."""
-    after = looked_at = 0
-    while batch := await queue.peek_many(SCAN_BATCH, timeout=0, after=after):
-        for message in batch:
-            _count(message, info, groups)
-        after = batch[-1].lookup_id
-        looked_at += len(batch)
-        if looked_at >= LETTERS_MAX:
-            return False
-        if len(groups) > GROUPS_MAX:
-            return False
-    return True
-
-
-def _count(
-    message: ReceivedMessage,
-    info: QueueInfo,
-    groups: dict[tuple[str, int, str, str], LetterGroup],
-) -> None:
-    destination = str(message.destination_queue or "")
-    shape = label_shape(message.label)
-    key = info.name, message.message_class, destination, shape
-    group = groups.get(key)
-    at = message.arrived_time
-    if group is None:
-        reason = reason_of(message.message_class) or "aborted too often"
-        quoted = destination.replace("\\", "\\\\").replace('"', '\\"')
-        wanted = f'class:{message.message_class} to:"{quoted}"'
-        groups[key] = LetterGroup(
-            queue=info.name,
-            reason=reason,
-            message_class=message.message_class,
-            destination=destination,
-            labels=shape,
-            count=1,
-            first=at,
-            last=at,
-            sample=str(message.lookup_id),
-            filter=wanted,
-        )
-        return
-    group.count += 1
-    group.first, group.last = min(group.first, at), max(group.last, at)
+async def _letters(call: ApiCall, name: str) -> tuple[LettersView | None, Exception | None]:
+    try:
+        async with asyncio.timeout(LETTERS_WITHIN_S):
+            return await letters_of(await call.link(name).manager()), None
+    except TimeoutError:
+        return None, TimeoutError(f"no answer within {LETTERS_WITHIN_S:.0f} s")
+    except (MQError, OSError) as error:
+        return None, error
 
 
 async def explain(call: ApiCall) -> Story:
@@ -208,7 +158,24 @@ PLAN_ROUTES: Final = (
         status=202,
     ),
     ApiRoute("POST", "/plans/{plan}/stop", "operate", "Stop a plan", stop_plan, PlanView),
+    ApiRoute(
+        "POST",
+        "/plans/{plan}/undo",
+        "read",
+        "Plan to take messages back from the trash that a plan moved there",
+        undo_plan,
+        PlanView,
+        status=201,
+    ),
     ApiRoute("DELETE", "/plans/{plan}", "operate", "Forget a plan", forget_plan, status=204),
+    ApiRoute(
+        "GET",
+        "/deadletters",
+        "peek",
+        "Dead letters and poison messages of all managers, in groups",
+        all_dead_letters,
+        list[ManagerLetters],
+    ),
     ApiRoute(
         "GET",
         "/managers/{manager}/deadletters",

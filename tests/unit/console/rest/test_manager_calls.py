@@ -74,3 +74,23 @@ async def test_changes_come_as_events(desk: Desk) -> None:
     series = await desk.ask("GET", f"{HERE}/series")
     assert series["messages"][-1] == 1
     assert (await desk.ask("GET", f"{HERE}/series?queue=.%5Cprivate$%5Corders"))["messages"]
+
+
+@at_desk
+async def test_a_finding_is_silenced_and_heard_again(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders", quota=1)
+    await queue.send("x" * 400)
+    (found,) = await desk.ask("GET", "/managers/here/findings")
+    assert found["silenced"] is None
+    asked = {"kind": found["kind"], "queue": found["queue"], "hours": 2, "reason": "known"}
+    (silent,) = await desk.ask("POST", "/managers/here/findings/silence", asked)
+    assert silent["silenced"] is not None
+    await desk.ask("POST", "/managers/here/findings/silence", {**asked, "hours": 0})
+    assert (await desk.ask("GET", "/managers/here/findings"))[0]["silenced"] is None
+    assert [act[1] for act in desk.acts] == ["silence quota"] * 2
+
+
+@at_desk
+async def test_topics_that_there_are_not_are_refused(desk: Desk) -> None:
+    for wrong in ("nothing", "queue", "overview," * 3 + "x", "queue:a," * 201):
+        await desk.ask("GET", f"/events?topics={wrong}", status=400)

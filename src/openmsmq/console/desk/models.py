@@ -1,0 +1,131 @@
+"""What the desk is asked for and answers: dead letters, lives of messages, searches."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from openmsmq.console.limits import PAGE_MAX, SILENCE_HOURS_MAX
+from openmsmq.console.models import FilterText, Name
+
+
+class LetterGroup(Struct):
+    """Dead letters that have the same queue, reason, destination and kind of label."""
+
+    queue: str
+    reason: str
+    message_class: int
+    destination: str
+    labels: str
+    "Their labels with `#` for digits."
+    count: int
+    first: datetime
+    last: datetime
+    sample: str
+    "The lookup identifier of one of them."
+    filter: str
+    "The filter that finds them."
+    recent: int = 0
+    "How many came in the last hour."
+
+
+class LettersView(Struct):
+    """Dead letters of a manager, in groups."""
+
+    groups: list[LetterGroup]
+    total: int
+    complete: bool
+    "False if there are more than were looked at."
+
+
+class ManagerLetters(Struct):
+    """Dead letters of one of several managers."""
+
+    manager: str
+    letters: LettersView | None
+    error: str = ""
+    "Why the manager could not tell."
+
+
+class StoryEvent(Struct):
+    """Something that happened to a message."""
+
+    time: datetime
+    manager: str
+    event: str
+    queue: str
+    text: str
+    by: str
+    lookup_id: str
+
+
+class Story(Struct):
+    """The life of a message, as all managers of the console know it."""
+
+    id: str
+    events: list[StoryEvent]
+    asked: dict[str, str]
+    "Managers that were asked: `ok`, or why one could not tell."
+
+
+class HistoryHit(Struct):
+    """A message that was looked for, and where it is."""
+
+    manager: str
+    queue: str
+    lookup_id: str
+    id: str
+    label: str
+    sent: datetime
+    arrived: datetime
+
+
+class HistoryView(Struct):
+    """Messages by label and time, on all managers."""
+
+    messages: list[HistoryHit]
+    looked_at: int
+    complete: bool
+    "False if there are more than were looked at, or than were asked for."
+    asked: dict[str, str]
+    "Managers that were asked: `ok`, or why one could not answer."
+
+
+class NewSearch(Struct, forbid_unknown_fields=True):
+    """What is looked for, and where."""
+
+    filter: FilterText
+    managers: Annotated[list[Name], Meta(max_length=100)] = []
+    "On these; none for all."
+    queues: Annotated[str, Meta(max_length=200)] = "*"
+    "In queues whose names are like this."
+    limit: Annotated[int, Meta(ge=1, le=PAGE_MAX)] = PAGE_MAX
+    "Hits after which it ends."
+
+
+class SearchView(Struct):
+    """A search, and what it has found so far."""
+
+    id: str
+    state: Literal["running", "done", "full", "stopped"]
+    "`full` if it has as many hits as were asked for: there may be more."
+    looked_at: int
+    total: int
+    "Messages in the queues that it looks at, as far as that is known."
+    found: int
+    hits: list[HistoryHit]
+    "From the one that was asked for on."
+    asked: dict[str, str]
+    "Managers: `ok`, or why one could not answer; those that are not here are still being asked."
+
+
+class NewSilence(Struct, forbid_unknown_fields=True):
+    """A finding that someone knows about."""
+
+    kind: Annotated[str, Meta(min_length=1, max_length=40)]
+    queue: Annotated[str, Meta(max_length=500)] = ""
+    hours: Annotated[int, Meta(ge=0, le=SILENCE_HOURS_MAX)] = 4
+    "For how long it is silent; 0 ends that."
+    reason: Annotated[str, Meta(max_length=500)] = ""
