@@ -5,7 +5,7 @@ export interface ManagerView {
   name: string; state: string; id: string; error: string; queues: number; messages: number; bytes: number;
   dead_letters: number; outgoing: number; rates: Record<string, number>; counts: Record<string, number>;
 }
-export interface Finding { level: "problem" | "warning"; kind: string; text: string; remedy: string; queue: string }
+export interface Finding { level: "problem" | "warning"; kind: string; text: string; remedy: string; queue: string; silenced: string | null }
 export interface QueueView {
   name: string; id: string; kind: string; state: string; transactional: boolean; journal: boolean; messages: number;
   bytes: number; journal_messages: number; delayed: number; oldest_age: number | null; quota: number | null; label: string;
@@ -22,6 +22,8 @@ export interface MessageDetails {
   message: MessageView;
   body: { format: string; text: string | null; hex: string; size: number; truncated: boolean; reason: string | null };
   properties: Record<string, unknown>;
+  headers: Record<string, string>;
+  bus: string;
 }
 export interface Story {
   id: string; asked: Record<string, string>;
@@ -29,11 +31,11 @@ export interface Story {
 }
 export interface LetterGroup {
   queue: string; reason: string; message_class: number; destination: string; labels: string; count: number;
-  first: string; last: string; sample: string; filter: string;
+  first: string; last: string; sample: string; filter: string; recent: number;
 }
 export interface Plan {
   id: string; manager: string; queue: string; act: string; state: string; count: number; done: number; gone: number;
-  failed: number; targets: { queue: string; count: number }[]; error: string; command: string;
+  failed: number; targets: { queue: string; count: number }[]; error: string; command: string; trash: string;
 }
 export interface Outgoing { name: string; state: string; messages: number; unacknowledged: number; unprocessed: number; oldest_age: number | null;
   next_hop: string; failures: number; next_retry: number | null; last_error: string; attempts: { time: number; status: string; address: string }[] }
@@ -61,10 +63,11 @@ export async function api<T>(path: string, method = "GET", body?: unknown, heade
   return found as T;
 }
 
-/** Ask with POST for something that has an ETag; both. */
-export async function apiWithTag<T>(path: string, body: unknown): Promise<[T, string]> {
+/** Ask for something that has an ETag, with POST if there is a body; both. */
+export async function apiWithTag<T>(path: string, body?: unknown): Promise<[T, string]> {
   const headers = { "X-OpenMSMQ": "1", "Content-Type": "application/json" };
-  const answer = await fetch("/api/v1" + path, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" });
+  const asked: RequestInit = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const answer = await fetch("/api/v1" + path, { headers, credentials: "same-origin", ...asked });
   const found = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new ApiError(answer.status, found.detail || found.title || `HTTP ${answer.status}`, found.advice || "");
   return [found as T, answer.headers.get("ETag") || ""];

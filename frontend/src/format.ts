@@ -3,6 +3,8 @@
 const numbers = new Intl.NumberFormat("en");
 export const count = (n: number) => numbers.format(n);
 
+export const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+
 export function size(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const units = ["KiB", "MiB", "GiB", "TiB"];
@@ -31,7 +33,7 @@ export function time(text: string): string {
 export const rate = (n: number | null | undefined) =>
   n === null || n === undefined ? "" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 10 ? Math.round(n) : n}/s`;
 
-export const speed = (n: number | null | undefined) => n ? rate(n).replace("+", "") : "";
+export const speed = (n: number | null | undefined) => n ? rate(n).replace("+", "") : "–";
 
 // Controls that could reorder or hide text are shown as what they are.
 export const plain = (text: string) =>

@@ -1,32 +1,40 @@
-// The dead-letter desk: what failed, grouped by why, and what to do with each group.
+// The dead-letter desk: what failed on all managers, grouped by why, and what to do with each group.
 import { useState } from "preact/hooks";
-import { api, managerPath, pageOf, type LetterGroup } from "./api";
-import { count, plain, shortName, time } from "./format";
-import { may, session } from "./state";
-import { Empty, Head, Link, PlanDialog, useData, type Wanted } from "./ui";
+import { api, pageOf, type LetterGroup } from "./api";
+import { count, many, plain, shortName, time } from "./format";
+import { manager, may, session } from "./state";
+import { Act, Empty, Head, Link, PlanDialog, useData, type Wanted } from "./ui";
 
-interface Found { name: string; groups: LetterGroup[]; total: number; complete: boolean; error?: string }
+interface Letters { manager: string; letters: { groups: LetterGroup[]; total: number; complete: boolean } | null; error: string }
+interface Item { name: string; group: LetterGroup }
+const BY: Record<string, (item: Item) => string> = {
+  reason: (item) => item.group.reason, queue: (item) => item.group.destination || item.group.queue, manager: (item) => item.name, label: (item) => item.group.labels || "(no label)",
+};
 
 export function DeadLetters() {
   const names = session.value!.managers;
+  const [by, setBy] = useState("reason");
+  const [only, setOnly] = useState(names.includes(manager.value) && names.length > 1 ? "" : "");
   const [wanted, setWanted] = useState<Wanted>();
-  const [found, again] = useData(() => Promise.all(names.map((name) => api<Omit<Found, "name">>(managerPath(name) + "/deadletters")
-    .then((one): Found => ({ name, ...one }), (error: Error): Found => ({ name, groups: [], total: 0, complete: true, error: error.message })))), [], 10);
-  const rows = (found || []).flatMap((one) => one.groups.map((group) => ({ name: one.name, group })));
-  const reasons = [...new Set(rows.map((row) => row.group.reason))];
-  const total = (found || []).reduce((sum, one) => sum + one.total, 0);
+  const [found, again] = useData(() => api<Letters[]>("/deadletters"), [], 10);
+  const asked = (found || []).filter((one) => !only || one.manager === only);
+  const rows = asked.flatMap((one) => (one.letters?.groups || []).map((group): Item => ({ name: one.manager, group })));
+  const parts = [...new Set(rows.map(BY[by]!))];
+  const total = asked.reduce((sum, one) => sum + (one.letters?.total || 0), 0);
   return <>
-    <Head title="Dead letters"><span class="soft">{found ? `${count(total)} in ${rows.length} groups` : "…"}</span><button onClick={again}>Refresh</button></Head>
-    {found?.filter((one) => one.error).map((one) => <p class="bad">{one.name}: {one.error}</p>)}
-    {found?.filter((one) => !one.complete).map((one) => <p class="warn">{one.name} has more dead letters than were looked at; counts are of those.</p>)}
-    {found && !rows.length && <Empty>No dead letters and no poison messages. ✓</Empty>}
-    {reasons.map((reason) => { const all = rows.filter((row) => row.group.reason === reason); return <section>
-      <h2><span class="bad">✕</span> {reason} <span class="soft">({count(all.reduce((sum, row) => sum + row.group.count, 0))})</span></h2>
-      <div class="scroll"><table><thead><tr>{names.length > 1 && <th>Manager</th>}<th>Kept in</th><th>Was sent to</th><th>Labels</th><th class="num">Messages</th><th>First</th><th>Last</th><th><span class="soft">Acts</span></th></tr></thead>
+    <Head title="Dead letters"><span class="soft" role="status">{found ? `${many(total, "message")} in ${many(rows.length, "group")}` : "…"}</span>
+      {names.length > 1 && <select aria-label="Manager" value={only} onChange={(e) => setOnly(e.currentTarget.value)}><option value="">all managers</option>{names.map((one) => <option>{one}</option>)}</select>}
+      <select aria-label="Group by" value={by} onChange={(e) => setBy(e.currentTarget.value)}>{Object.keys(BY).map((one) => <option value={one}>by {one}</option>)}</select><button onClick={again}>Refresh</button></Head>
+    {asked.filter((one) => one.error).map((one) => <p class="bad">✕ {plain(one.manager)} cannot tell: {plain(one.error)}</p>)}
+    {asked.filter((one) => one.letters && !one.letters.complete).map((one) => <p class="warn">! {plain(one.manager)} has more dead letters than were looked at; the counts below are of those.</p>)}
+    {found && !rows.length && !asked.some((one) => one.error) && <Empty>✓ No dead letters, no poison messages, nothing refused.</Empty>}
+    {parts.map((part) => { const all = rows.filter((row) => BY[by]!(row) === part); return <section>
+      <h2><span class="bad">✕</span> {plain(part)} <span class="soft">({count(all.reduce((sum, row) => sum + row.group.count, 0))})</span></h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label={plain(part)}><table><thead><tr>{names.length > 1 && by !== "manager" && <th>Manager</th>}{by !== "reason" && <th>Reason</th>}<th>Kept in</th>{by !== "queue" && <th>Was for</th>}<th>Labels</th><th class="num">Messages</th><th>First</th><th>Last</th><th class="num">Last hour</th><th><span class="soft">Acts</span></th></tr></thead>
         <tbody>{all.map(({ name, group }) => { const filter = group.filter; const act = (what: string) => setWanted({ manager: name, queue: group.queue, act: what, filter }); return <tr>
-          {names.length > 1 && <td>{name}</td>}<td class="name">{plain(shortName(group.queue))}</td><td class="wrap mono">{plain(group.destination)}</td><td class="wrap">{plain(group.labels) || <span class="soft">(no label)</span>}</td>
-          <td class="num"><Link to={`${pageOf(name, group.queue)}?f=${encodeURIComponent(filter)}`}>{count(group.count)}</Link></td><td class="mono">{time(group.first)}</td><td class="mono">{time(group.last)}</td>
-          <td class="acts"><Link to={pageOf(name, group.queue, group.sample)}>look at one</Link>{may("read") && <><button class="main" onClick={() => act("return")}>Return…</button><button onClick={() => act("move")}>Move…</button><button onClick={() => act("delete")}>Delete…</button></>}</td></tr>; })}</tbody></table></div></section>; })}
+          {names.length > 1 && by !== "manager" && <td class="name">{plain(name)}</td>}{by !== "reason" && <td class="text">{plain(group.reason)}</td>}<td class="name">{plain(shortName(group.queue))}</td>{by !== "queue" && <td class="wrap mono">{plain(group.destination)}</td>}<td class="wrap">{plain(group.labels) || <span class="soft">(no label)</span>}</td>
+          <td class="num"><Link to={`${pageOf(name, group.queue)}?f=${encodeURIComponent(filter)}`}>{count(group.count)}</Link></td><td class="mono">{time(group.first)}</td><td class="mono">{time(group.last)}</td><td class={"num" + (group.recent ? " bad" : "")}>{group.recent ? `+${count(group.recent)}` : "0"}</td>
+          <td class="acts"><Link to={pageOf(name, group.queue, group.sample)}>look at one</Link>{may("operate", "read") && <><Act main onClick={() => act("return")}>Return…</Act><Act onClick={() => act("move")}>Move…</Act></>}{may("read") && <Act onClick={() => act("delete")}>Delete…</Act>}</td></tr>; })}</tbody></table></div></section>; })}
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) again(); }} />}
   </>;
 }

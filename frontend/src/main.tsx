@@ -3,9 +3,11 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AccessScreen } from "./access";
 import { api, type Session } from "./api";
+import { Compare } from "./compare";
 import { Find } from "./find";
 import { count, plain } from "./format";
 import { DeadLetters } from "./letters";
+import { Help, helping, isOurs } from "./keys";
 import { MapScreen } from "./map";
 import { MessageScreen } from "./message";
 import { Messages } from "./messages";
@@ -25,6 +27,7 @@ function Screen() {
   const [first, , what, queue, lookup] = parts.value;
   if (first === "find") return <Find />;
   if (first !== "m") return <Overview />;
+  if (what === "q" && queue && lookup === "compare") return <Compare queue={queue} />;
   if (what === "q" && queue) return lookup ? <MessageScreen queue={queue} lookup={lookup} key={queue + lookup} /> : <Messages queue={queue} key={queue} />;
   const screens: Record<string, () => preact.JSX.Element> = { queues: Queues, letters: DeadLetters, outgoing: OutgoingScreen, map: MapScreen, transactions: Transactions, pipelines: Pipelines, access: AccessScreen, settings: SettingsScreen };
   const Found = screens[what || "queues"] || Queues;
@@ -46,24 +49,25 @@ function Shell() {
   useEffect(() => {
     let leader = 0;
     const keys = (event: KeyboardEvent) => {
-      if ((event.target as HTMLElement).matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-      if (event.key === "/") { event.preventDefault(); document.getElementById("find")?.focus(); }
+      if (!isOurs(event)) return;
+      if (event.key === "?") { event.preventDefault(); helping.value = true; }
+      else if (event.key === "/") { event.preventDefault(); document.getElementById("find")?.focus(); }
       else if (event.key === "g") leader = Date.now();
       else if (Date.now() - leader < 1500) { const found = PLACES.find(([key]) => key === event.key); if (found) { leader = 0; event.preventDefault(); event.stopPropagation(); go(to(found[2])); } }
     };
     addEventListener("keydown", keys, true);
     return () => removeEventListener("keydown", keys, true);
   }, []);
-  const letters = Object.entries(live.value).reduce((sum, [name, one]) => sum + (/DeadLetter\$$|;poison$/.test(name) ? one[0] : 0), 0);
+  const letters = Object.entries(live.value).reduce((sum, [name, one]) => sum + (/DeadLetter\$$|\\Refused\$$|;poison$/.test(name) ? one[0] : 0), 0);
   const current = path.value === "/" ? "/" : parts.value[0] === "find" ? "/find" : parts.value[2] === "q" ? "queues" : parts.value[2];
   return <div class="shell"><a class="skip" href="#main">Skip to content</a>
     <header class="top"><Link class="brand" to="/"><img src="/assets/icon.svg" alt="" />OpenMSMQ</Link>
       {me.managers.length > 1 && <select aria-label="Manager" value={manager.value} onChange={(e) => { chosen.value = e.currentTarget.value; go(parts.value[0] === "m" && parts.value[2] !== "q" ? `/m/${encodeURIComponent(e.currentTarget.value)}/${parts.value[2]}` : `/m/${encodeURIComponent(e.currentTarget.value)}/queues`); }}>{me.managers.map((name) => <option>{name}</option>)}</select>}
       <form role="search" onSubmit={(e) => { e.preventDefault(); go(`/find?q=${encodeURIComponent(wants)}`); }}><input id="find" type="search" aria-label="Find anywhere" placeholder="/  find id, label, queue …" value={wants} onInput={(e) => setWants(e.currentTarget.value)} /></form>
       <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span>{plain(me.who)}</span>
-        <button class="plain" onClick={theme}>light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
+        <button class="plain" onClick={() => { helping.value = true; }}>keys</button><button class="plain" onClick={theme}>light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
     <nav aria-label="Screens"><ul>{PLACES.map(([key, title, where]) => <li><Link to={to(where)} current={current === where} title={`g ${key}`}>{title}{where === "letters" && letters > 0 && <span class="badge">{count(letters)}</span>}</Link></li>)}</ul></nav>
-    <main id="main" tabIndex={-1}><Screen /></main></div>;
+    <main id="main" tabIndex={-1}><Screen /></main>{helping.value && <Help />}</div>;
 }
 
 function Login() {

@@ -2,9 +2,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
 import { Body } from "./message";
-import { count, plain, shortName, size, time } from "./format";
+import { count, many, plain, shortName, size, time } from "./format";
+import { isOurs, useKeys } from "./keys";
+import { QueueForm } from "./queue";
 import { failed, go, live, manager, may, place, query, say } from "./state";
-import { Dialog, Empty, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
+import { Dialog, Empty, first, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
 
 const PAGE = 50;
 
@@ -21,8 +23,11 @@ export function Messages(props: { queue: string }) {
   const [searching, setSearching] = useState(false);
   const [picked, setPicked] = useState<Set<string>>(new Set());
   const [focus, setFocus] = useState(0);
+  const anchor = useRef(0);
+  const [following, setFollowing] = useState(false);
   const [open, setOpen] = useState<MessageDetails>();
   const [wanted, setWanted] = useState<Wanted>();
+  const [setting, setSetting] = useState(false);
   const [sending, setSending] = useState(false);
   const [turn, setTurn] = useState(0);
   const stop = useRef(false);
@@ -51,13 +56,19 @@ export function Messages(props: { queue: string }) {
   }
 
   const row = rows?.[focus];
+  const came = live.value[queue]?.[0], seen = useRef<number>();
+  useEffect(() => { seen.current = undefined; }, [turn, filter, at, newest, queue]);
+  if (seen.current === undefined && came !== undefined && rows) seen.current = came;
+  const fresh = came !== undefined && seen.current !== undefined ? came - seen.current : 0;
+  useEffect(() => { if (following && fresh !== 0 && !searching && !wanted) setTurn((n) => n + 1); }, [following, came]);
   useEffect(() => {
     if (!row) return;
     const timer = setTimeout(() => api<MessageDetails>(`${base}/messages/${row.lookup_id}`).then(setOpen, () => setOpen(undefined)), 60);
     return () => clearTimeout(timer);
   }, [row?.lookup_id]);
 
-  const pick = (id: string) => setPicked((old) => { const now = new Set(old); if (!now.delete(id)) now.add(id); return now; });
+  const follow = (on: boolean) => { setFollowing(on); if (on) { say("follows what arrives, the newest first"); go(address({ newest: "true", at: null }), true); } };
+  const pick = (id: string) => setPicked((old) => { const now = new Set(old); if (!now.delete(id)) { now.add(id); anchor.current = rows?.findIndex((one) => one.lookup_id === id) ?? 0; } return now; });
   const act = (what: string) => setWanted(picked.size ? { manager: name, queue, act: what, ids: [...picked] } : { manager: name, queue, act: what, filter });
   const address = (changes: Record<string, string | null>) => {
     const find = new URLSearchParams(query.value);
@@ -65,48 +76,59 @@ export function Messages(props: { queue: string }) {
     const words = find.toString();
     return pageOf(name, queue) + (words && "?" + words);
   };
-  const keys = (event: KeyboardEvent) => {
-    if ((event.target as HTMLElement).matches("input, textarea, select") && (event.target as HTMLInputElement).type !== "checkbox") return;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const inTrash = queue.endsWith(";trash");
+  const acts = inTrash ? ["restore", "delete"] : ["return", "move", "copy", "delete"];
+  const mayDo = (one: string) => one === "delete" || one === "restore" ? may("read") : may("read", "operate");
+  useKeys((event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "a" && rows && !(event.target as HTMLElement).matches("input:not([type=checkbox]), textarea") && !document.querySelector("dialog[open]")) { event.preventDefault(); setPicked(new Set(rows.map((one) => one.lookup_id))); return; }
+    if (!isOurs(event) || ((event.key === "Enter" || event.key === " ") && (event.target as HTMLElement).matches("a, button, input"))) return;
     const last = (rows?.length || 1) - 1;
     const moves: Record<string, () => void> = {
       j: () => setFocus(Math.min(last, focus + 1)), ArrowDown: () => setFocus(Math.min(last, focus + 1)),
       k: () => setFocus(Math.max(0, focus - 1)), ArrowUp: () => setFocus(Math.max(0, focus - 1)),
       Home: () => setFocus(0), End: () => setFocus(last), x: () => row && pick(row.lookup_id), " ": () => row && pick(row.lookup_id),
+      X: () => rows && setPicked((old) => new Set([...old, ...rows.slice(Math.min(anchor.current, focus), Math.max(anchor.current, focus) + 1).map((one) => one.lookup_id)])),
+      t: () => follow(!following), e: () => document.getElementById("export")?.click(),
       Enter: () => row && go(pageOf(name, queue, row.lookup_id)), r: () => act("return"), m: () => act("move"), c: () => act("copy"),
       Delete: () => act("delete"), f: () => document.getElementById("filter")?.focus(), Escape: () => setPicked(new Set()),
     };
     const move = moves[event.key];
-    if (move && (may("read") || !["r", "m", "c", "Delete"].includes(event.key))) { event.preventDefault(); move(); }
-  };
+    const does = ({ r: "return", m: "move", c: "copy", Delete: "delete" } as Record<string, string>)[event.key];
+    if (move && (!does || (acts.includes(does) && mayDo(does)))) { event.preventDefault(); move(); }
+  });
   const messages = live.value[queue]?.[0] ?? info?.messages;
   const what = picked.size ? `${count(picked.size)} chosen` : filter ? "all that match" : "all";
-  return <div onKeyDown={keys}>
-    <Head title={shortName(queue)}><span class="soft">{messages === undefined ? "" : `${count(messages)} messages, ${size(info?.bytes || 0)}`}</span>
+  return <div>
+    <Head title={shortName(queue)}><span class="soft">{messages === undefined ? "" : `${many(messages, "message")}, ${size(info?.bytes || 0)}`}</span>
+      {may("admin") && info && (info.kind === "private" || info.kind === "public") && <button onClick={() => setSetting(true)}>Settings…</button>}
       {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button onClick={() => setSending(true)}>Send…</button>}
-      <a class="button" href={`/api/v1${base}/export?filter=${encodeURIComponent(filter)}`}>Export</a></Head>
+      <a id="export" class="button" href={`/api/v1${base}/export?filter=${encodeURIComponent(filter)}`}>Export</a></Head>
     <form class="filter" role="search" onSubmit={(e) => { e.preventDefault(); go(address({ f: text, at: null })); setTurn(turn + 1); }}>
       <input id="filter" class="wide mono" type="search" aria-label="Filter messages" placeholder='label:order* body:"ACME" size:>10k sent:>-2h -is:transactional' value={text} onInput={(e) => setText(e.currentTarget.value)} />
       <button class="main">Search</button>{searching && <button type="button" onClick={() => { stop.current = true; setSearching(false); }}>Stop</button>}
       <label><input type="checkbox" checked={newest} onChange={(e) => go(address({ newest: e.currentTarget.checked ? "true" : null, at: null }))} />newest first</label>
+      <label><input type="checkbox" checked={following} onChange={(e) => follow(e.currentTarget.checked)} />follow</label>
       <button type="button" onClick={() => setTurn(turn + 1)}>Refresh</button></form>
     <div class="filter"><Views at={place.value} /><span class="soft" role="status">{rows ? `${count(rows.length)} shown, ${count(looked)} looked at${searching ? " …" : ""}` : "…"}</span>
-      {may("read") && <span class="acts" aria-label={`Acts on ${what}`}><span>{what}:</span>
-        {["return", "move", "copy", "delete"].map((one) => <button onClick={() => act(one)} disabled={!rows?.length}>{one[0]!.toUpperCase() + one.slice(1)}…</button>)}
-        {!!picked.size && <button class="plain" onClick={() => setPicked(new Set())}>none</button>}</span>}</div>
+      {fresh > 0 && !following && <button class="plain" onClick={() => setTurn(turn + 1)}>{count(fresh)} new: show</button>}
+      {acts.some(mayDo) && <span class="acts" role="group" aria-label={`Acts on ${what}`}><span>{what}:</span>
+        {acts.filter(mayDo).map((one) => <button onClick={() => act(one)} disabled={!rows?.length}>{one[0]!.toUpperCase() + one.slice(1)}…</button>)}
+        {picked.size === 2 && <button onClick={() => go(`${pageOf(name, queue, "compare")}?ids=${[...picked].join(",")}`)}>Compare</button>}
+        {!!picked.size && <button class="plain" onClick={() => setPicked(new Set())}>choose none</button>}</span>}</div>
     {rows && !rows.length && !searching && <Empty>{filter ? "No message matches." : "The queue is empty."}{!filter && may("send") && <> Send one here, or: <code>openmsmq message send {shortName(queue)} --body hello</code></>}</Empty>}
     {!!rows?.length && <div class="split"><div><div class="scroll" tabIndex={0} role="region" aria-label="Messages">
       <table><thead><tr><th><span class="soft">✓</span></th><th>Arrived</th><th>Label</th><th class="num">Size</th><th class="num">Prio</th>{rows.some((one) => one.reason) && <th>Reason</th>}<th>Body</th></tr></thead>
         <tbody>{rows.map((one, n) => <tr aria-selected={n === focus} onClick={() => setFocus(n)} onDblClick={() => go(pageOf(name, queue, one.lookup_id))}>
-          <td><input type="checkbox" aria-label={`choose ${plain(one.label) || one.id}`} checked={picked.has(one.lookup_id)} onChange={() => pick(one.lookup_id)} /></td>
-          <td class="mono">{time(one.arrived)}</td><td class="text name"><Link to={pageOf(name, queue, one.lookup_id)}>{plain(one.label) || "(no label)"}</Link></td>
+          <td><input type="checkbox" aria-label={`choose ${plain(one.label) || one.id}`} checked={picked.has(one.lookup_id)} onChange={() => { setFocus(n); pick(one.lookup_id); }} /></td>
+          <td class="mono" title={one.arrived}>{time(one.arrived)}</td><td class="text name"><Link to={pageOf(name, queue, one.lookup_id)}>{plain(one.label) || "(no label)"}</Link></td>
           <td class="num">{size(one.size)}</td><td class="num">{one.priority}</td>{rows.some((r) => r.reason) && <td class="text">{one.reason}</td>}<td class="text soft mono">{plain(one.preview)}</td></tr>)}</tbody></table></div>
       <p class="acts">{next !== null && <button onClick={() => load(next, false)} disabled={searching}>More</button>}
         {at && <Link to={address({ at: null })}>from the beginning</Link>}
-        <span class="soft">keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> choose, <kbd>Enter</kbd> open, <kbd>f</kbd> filter, <kbd>r</kbd> return, <kbd>m</kbd> move, <kbd>Del</kbd> delete</span></p></div>
+        <span class="soft"><kbd>?</kbd> shows all keys</span></p></div>
       <aside class="pane" aria-label="Preview">{open ? <><h2>{plain(open.message.label) || "(no label)"}</h2><p class="soft">{open.body.format}, {size(open.body.size)}, from {open.message.source.slice(0, 8)}, sent {time(open.message.sent)}</p>
         <Body details={open} base={`${base}/messages/${open.message.lookup_id}`} /><p><Link to={pageOf(name, queue, open.message.lookup_id)}>all properties and its life ›</Link></p></> : <p class="soft">Choose a message.</p>}</aside></div>}
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) setTurn(turn + 1); }} />}
+    {setting && <QueueForm name={queue} onClose={() => setSetting(false)} />}
     {sending && <Send base={base} onClose={(sent) => { setSending(false); if (sent) setTurn(turn + 1); }} />}
   </div>;
 }
@@ -119,7 +141,7 @@ export function Send(props: { base: string; label?: string; text?: string; onClo
   const send = () => api<{ id: string }>(`${props.base}/messages`, "POST", { label, text, priority: Number(priority) }, { "Idempotency-Key": key })
     .then((sent) => { say(`sent ${sent.id}`); props.onClose(true); }, failed);
   return <Dialog title="Send a message" onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); send(); }}>
-    <label>Label <input autofocus value={label} maxLength={249} onInput={(e) => setLabel(e.currentTarget.value)} /></label>
+    <label>Label <input {...first} value={label} maxLength={249} onInput={(e) => setLabel(e.currentTarget.value)} /></label>
     <label>Body <textarea rows={8} class="mono" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
     <label>Priority <select value={priority} onChange={(e) => setPriority(e.currentTarget.value)}>{[7, 6, 5, 4, 3, 2, 1, 0].map((n) => <option value={n}>{n}{n === 7 ? " (read first)" : n === 3 ? " (usual)" : ""}</option>)}</select></label>
     <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Send</button></div></form></Dialog>;

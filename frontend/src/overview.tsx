@@ -1,20 +1,37 @@
 // What operators keep on the second screen: is it healthy, what is stuck, who must act.
 import { api, managerPath, pageOf, type Finding, type ManagerView } from "./api";
-import { count, plain, size } from "./format";
-import { manager, session } from "./state";
-import { Chart, Empty, Head, Link, useData } from "./ui";
+import { useState } from "preact/hooks";
+import { count, plain, size, time } from "./format";
+import { failed, manager, may, say, session } from "./state";
+import { Chart, Dialog, Empty, first, Head, Link, useData } from "./ui";
 
 export const linkOf = (name: string, finding: Finding) =>
   finding.kind === "dead letters" || finding.kind === "poison" ? `/m/${encodeURIComponent(name)}/letters`
     : finding.kind === "transaction" ? `/m/${encodeURIComponent(name)}/transactions`
     : finding.kind === "outgoing" || finding.kind === "paused" ? `/m/${encodeURIComponent(name)}/outgoing` : pageOf(name, finding.queue);
 
+interface Told { name: string; one: Finding }
+
+function Silence(props: { told: Told; onClose: () => void; onDone: (told: Told, hours: number, reason: string) => void }) {
+  const [hours, setHours] = useState("4");
+  const [reason, setReason] = useState("");
+  return <Dialog title="Silence a finding" onClose={props.onClose}><form onSubmit={(e) => { e.preventDefault(); props.onDone(props.told, Number(hours) || 4, reason); }}>
+    <p>{plain(props.told.one.text)}</p>
+    <label>Hours <input type="number" min="1" max="720" required {...first} value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></label>
+    <label>Reason, for the audit log <input maxLength={500} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+    <div class="acts"><button type="button" onClick={props.onClose}>Cancel</button><button class="main">Silence</button></div></form></Dialog>;
+}
+
 export function Overview() {
   const names = session.value!.managers;
   const [managers] = useData(() => api<ManagerView[]>("/managers"), [], 2);
-  const [findings] = useData(async () => (await Promise.all(names.map((name) =>
+  const [silencing, setSilencing] = useState<Told>();
+  const [showing, setShowing] = useState(false);
+  const [found, again] = useData(async () => (await Promise.all(names.map((name) =>
     api<Finding[]>(managerPath(name) + "/findings").then((all) => all.map((one) => ({ name, one })),
-      (error: Error) => [{ name, one: { level: "problem", kind: "away", text: `${name} cannot be asked: ${error.message}`, remedy: "is it running?", queue: "" } as Finding }])))).flat(), [], 4);
+      (error: Error) => [{ name, one: { level: "problem", kind: "away", text: `${name} cannot be asked: ${error.message}`, remedy: "is it running?", queue: "", silenced: null } as Finding }])))).flat(), [], 4);
+  const findings = found?.filter(({ one }) => !one.silenced), silent = found?.filter(({ one }) => one.silenced) || [];
+  const silence = ({ name, one }: Told, hours: number, reason = "") => api(`${managerPath(name)}/findings/silence`, "POST", { kind: one.kind, queue: one.queue, hours, reason }).then(() => { say(hours ? `silent for ${hours} h` : "heard again"); setSilencing(undefined); again(); }, failed);
   const name = manager.value;
   const [series] = useData(() => api<Record<string, (number | null)[]>>(managerPath(name) + "/series"), [name], 2);
   const times = (series?.time || []) as number[];
@@ -22,15 +39,18 @@ export function Overview() {
   return <>
     <Head title="Overview" />
     <h2 id="attention">Needs attention {findings?.length ? <span class="bad">({findings.length})</span> : null}</h2>
-    {findings && !findings.length && <Empty>Nothing needs attention. ✓</Empty>}
+    {findings && !findings.length && <Empty>✓ Nothing needs attention.</Empty>}
     <ul class="findings" aria-labelledby="attention">{findings?.map(({ name, one }) => <li class={one.level}>
       <span class="level">{one.level === "problem" ? "‼ problem" : "! warning"}</span>
       <span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)}<br /><span class="soft">{one.remedy}</span></span>
-      {one.kind !== "away" && <Link class="more" to={linkOf(name, one)}>open ›</Link>}</li>)}</ul>
+      {one.kind !== "away" && <span class="more">{may("admin") && <button class="plain" onClick={() => setSilencing({ name, one })}>silence…</button>} <Link to={linkOf(name, one)}>open ›</Link></span>}</li>)}</ul>
+    {!!silent.length && <p class="soft">{silent.length} silent. <button class="plain" aria-expanded={showing} onClick={() => setShowing(!showing)}>{showing ? "hide" : "show"}</button></p>}
+    {showing && <ul class="findings">{silent.map(({ name, one }) => <li class="silent"><span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)} <span class="soft">until {time(one.silenced!)}</span></span>{may("admin") && <button class="plain more" onClick={() => silence({ name, one }, 0)}>hear again</button>}</li>)}</ul>}
+    {silencing && <Silence told={silencing} onClose={() => setSilencing(undefined)} onDone={silence} />}
     <h2>{plain(name)}, last 15 minutes</h2>
     <div class="tiles">{series && charts.map(([title, key, unit]) => <Chart key={name + key} title={title} unit={unit} times={times} values={series[key] || times.map(() => null)} />)}</div>
     <h2>Managers</h2>
-    <div class="scroll"><table><thead><tr><th>Manager</th><th>State</th><th class="num">Queues</th><th class="num">Messages</th><th class="num">Bytes</th><th class="num">Dead letters</th><th class="num">Outgoing</th><th class="num">In</th><th class="num">Out</th></tr></thead>
+    <div class="scroll" tabIndex={0} role="region" aria-label="Managers"><table><thead><tr><th>Manager</th><th>State</th><th class="num">Queues</th><th class="num">Messages</th><th class="num">Bytes</th><th class="num">Dead letters</th><th class="num">Outgoing</th><th class="num">In</th><th class="num">Out</th></tr></thead>
       <tbody>{managers?.map((one) => { const base = `/m/${encodeURIComponent(one.name)}`; return <tr>
         <td class="name"><Link to={`${base}/queues`}>{plain(one.name)}</Link></td>
         <td class={one.state === "ready" ? "good" : "bad"}>{one.state === "ready" ? "✓ ready" : `✕ ${one.state} ${one.error}`}</td>

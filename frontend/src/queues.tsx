@@ -1,9 +1,10 @@
 // All queues of a manager: how much is in them, how it changes, and what can be done with them.
 import { useEffect, useState } from "preact/hooks";
 import { api, managerPath, pageOf, queuePath, type QueueView } from "./api";
-import { age, count, plain, rate, shortName, size, speed } from "./format";
+import { NewQueue, QueueForm } from "./queue";
+import { age, count, many, plain, shortName, size, speed } from "./format";
 import { failed, live, manager, may, query, say } from "./state";
-import { Dialog, Empty, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
+import { Dialog, Empty, first, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
 
 const HIDDEN = ["unconfirmed", "reserved", "delayed"];
 
@@ -16,6 +17,7 @@ export function Queues() {
   useEffect(() => { setPattern(query.value.get("name") || ""); setEverything(query.value.get("everything") !== "false"); setNonempty(query.value.get("nonempty") === "true"); setSort(query.value.get("sort") || "name"); }, [query.value]);
   const [creating, setCreating] = useState(false);
   const [wanted, setWanted] = useState<Wanted>();
+  const [setting, setSetting] = useState<string>();
   const [deleting, setDeleting] = useState<QueueView>();
   const find = new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort, limit: "500" });
   const [page, again] = useData(() => api<{ queues: QueueView[]; total: number; next: string | null }>(`${managerPath(name)}/queues?${find}`), [name, pattern, everything, nonempty, sort], 5);
@@ -27,39 +29,25 @@ export function Queues() {
       <label><input type="checkbox" checked={nonempty} onChange={(e) => setNonempty(e.currentTarget.checked)} />not empty</label>
       <label><input type="checkbox" checked={everything} onChange={(e) => setEverything(e.currentTarget.checked)} />system, journals, subqueues</label>
       <Views at={`/m/${encodeURIComponent(name)}/queues?${new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort })}`} />
-      <span class="soft">{page ? `${count(page.total)} queues` : "…"}</span></div>
-    {page && !page.queues.length && <Empty>No queue is like this.{may("admin") && <> <button class="plain" onClick={() => setCreating(true)}>Create one</button></>}</Empty>}
-    {!!page?.queues.length && <div class="scroll"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th class="num">Change</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th>Quota</th><th>State</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
+      <span class="soft">{page ? many(page.total, "queue") : "…"}</span></div>
+    {page && !page.queues.length && <Empty>{pattern || nonempty ? "No queue is like this." : "There is no queue yet."}{may("admin") && <> <button class="plain" onClick={() => setCreating(true)}>Create one</button></>}</Empty>}
+    {!!page?.queues.length && <div class="scroll" tabIndex={0} role="region" aria-label="Queues"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th class="num">Quota</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{page.queues.filter((one) => !HIDDEN.includes(one.kind) || one.messages).map((one) => { const now = live.value[one.name]; const messages = now ? now[0] : one.messages; const old = now ? now[2] : one.oldest_age;
         const own = one.kind === "private" || one.kind === "public"; const child = one.kind === "journal" || one.kind === "subqueue";
-        return <tr class={child ? "child" : ""}><td class="name"><Link to={pageOf(name, one.name)}>{plain(shortName(one.name))}</Link></td>
+        return <tr class={child ? "child" : ""}><td class="name" title={plain(one.name)}><Link to={pageOf(name, one.name)}>{plain(shortName(one.name))}</Link></td>
           <td class={"num" + (one.name.includes("DeadLetter") && messages ? " bad" : "")}><Link to={pageOf(name, one.name)}>{count(messages)}</Link></td>
-          <td class="num">{speed(now ? now[5] : one.arriving)}</td><td class="num">{speed(now ? now[6] : one.leaving)}</td><td class="num">{rate(now ? now[4] : one.change)}</td><td class="num">{size(now ? now[1] : one.bytes)}</td>
+          <td class="num">{speed(now ? now[5] : one.arriving)}</td><td class="num">{speed(now ? now[6] : one.leaving)}</td><td class="num">{size(now ? now[1] : one.bytes)}</td>
           <td class={"num" + (old !== null && old >= 3600 && own ? " warn" : "")}>{age(old)}</td>
           <td class="num">{one.quota === null ? <span class="soft">–</span> : `${Math.round((100 * one.bytes) / 1024 / Math.max(1, one.quota))} % of ${size(one.quota * 1024)}`}</td>
-          <td class="soft">{now ? now[3] : one.state}</td>
-          <td><span class="tag">{one.kind}</span>{one.transactional && <span class="tag">transactional</span>}{one.journal && <span class="tag">journal</span>}{one.restricted && <span class="tag">restricted</span>}</td>
-          <td class="acts">{may("read") && one.kind !== "outgoing" && !!messages && <button class="plain" onClick={() => setWanted({ manager: name, queue: one.name, act: "purge" })}>purge…</button>}
+          <td class="tags"><span class="tag">{one.kind}</span>{(now ? now[3] : one.state) === "active" && <span class="tag good">open</span>}{one.transactional && <span class="tag">transactional</span>}{one.journal && <span class="tag">journal</span>}{one.restricted && <span class="tag">restricted</span>}</td>
+          <td class="acts">{may("admin") && own && <button class="plain" onClick={() => setSetting(one.name)}>set…</button>}{may("read") && one.kind !== "outgoing" && !!messages && <button class="plain" onClick={() => setWanted({ manager: name, queue: one.name, act: "purge" })}>purge…</button>}
             {may("admin") && own && <button class="plain" onClick={() => setDeleting(one)}>delete…</button>}</td></tr>; })}</tbody></table></div>}
+    {setting && <QueueForm name={setting} onClose={(changed) => { setSetting(undefined); if (changed) again(); }} />}
     {creating && <NewQueue onClose={(made) => { setCreating(false); if (made) again(); }} />}
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) again(); }} />}
     {deleting && <Dialog title={`Delete ${shortName(deleting.name)}?`} onClose={() => setDeleting(undefined)}>
-      <p>The queue <code>{plain(deleting.name)}</code> with its <strong>{count(deleting.messages)}</strong> messages, its journal and subqueues is gone then. <a href={`/api/v1${queuePath(name, deleting.name)}/export`}>Export first</a></p>
-      <div class="acts"><button autofocus onClick={() => setDeleting(undefined)}>Cancel</button><button class="danger" onClick={() =>
-        api(`${queuePath(name, deleting.name)}?messages=${deleting.messages}`, "DELETE").then(() => { say(`deleted ${deleting.name}`); setDeleting(undefined); again(); }, failed)}>Delete {count(deleting.messages)} messages</button></div></Dialog>}
+      <p>The queue <code>{plain(deleting.name)}</code> with its <strong>{many(deleting.messages, "message")}</strong>, its journal and subqueues is gone for good. <a href={`/api/v1${queuePath(name, deleting.name)}/export`}>Export first</a></p>
+      <div class="acts"><button {...first} onClick={() => setDeleting(undefined)}>Cancel</button><button class="danger" onClick={() =>
+        api(`${queuePath(name, deleting.name)}?messages=${deleting.messages}`, "DELETE").then(() => { say(`deleted ${deleting.name}`); setDeleting(undefined); again(); }, failed)}>Delete the queue and {many(deleting.messages, "message")}</button></div></Dialog>}
   </>;
-}
-
-function NewQueue(props: { onClose: (made: boolean) => void }) {
-  const [name, setName] = useState("");
-  const [label, setLabel] = useState("");
-  const [transactional, setTransactional] = useState(false);
-  const [journal, setJournal] = useState(false);
-  const make = () => api(`${managerPath(manager.value)}/queues`, "POST", { name, label, transactional, journal }).then(() => { say(`created ${name}`); props.onClose(true); }, failed);
-  return <Dialog title="New queue" onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); make(); }}>
-    <label>Name <input required autofocus value={name} onInput={(e) => setName(e.currentTarget.value)} placeholder="orders" /></label>
-    <label>Label <input value={label} onInput={(e) => setLabel(e.currentTarget.value)} /></label>
-    <label class="check"><input type="checkbox" checked={transactional} onChange={(e) => setTransactional(e.currentTarget.checked)} />transactional: exactly once and in order</label>
-    <label class="check"><input type="checkbox" checked={journal} onChange={(e) => setJournal(e.currentTarget.checked)} />journal: keep copies of what is received</label>
-    <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Create</button></div></form></Dialog>;
 }

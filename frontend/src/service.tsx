@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { api, apiWithTag, managerPath } from "./api";
 import { age, count, plain, size, time as when } from "./format";
 import { failed, may, say } from "./state";
-import { Dialog, Empty, useData } from "./ui";
+import { Command, Dialog, Empty, useData } from "./ui";
 
 interface SessionRow { id: string; kind: string; peer: string; name: string; who: string; incoming: boolean; is_open: boolean; age: number; received: number; sent: number }
 interface Recording { id: string; state: string; peer: string; began: string; until: string; by: string; files: { name: string; size: number }[] }
@@ -12,7 +12,6 @@ interface Option { place: string; running: string; file: string; is_default: boo
 interface Step { action: string; name: string; changes: Record<string, [unknown, unknown]>; messages: number }
 const SIGNS: Record<string, string> = { create: "+", change: "~", delete: "−", keep: "=" };
 const RIGHTS = ["watch", "peek", "read", "send", "operate", "admin"];
-const Command = (props: { children: string }) => <p class="command">The same on the command line: <code>{props.children}</code></p>;
 
 export function Sessions(props: { name: string }) {
   const base = managerPath(props.name);
@@ -32,7 +31,7 @@ export function Sessions(props: { name: string }) {
     {may("admin") && <form class="filter" onSubmit={(e) => { e.preventDefault(); act(api(`${base}/recordings`, "POST", { seconds: Number(seconds) || 60, peer }), "recording"); }}>
       <label>Seconds <input type="number" min="1" max="3600" value={seconds} onInput={(e) => setSeconds(e.currentTarget.value)} /></label><label>Only with <input placeholder="IP address" value={peer} onInput={(e) => setPeer(e.currentTarget.value)} /></label>
       <button class="main" disabled={!!running}>Record</button></form>}
-    {recordings && !recordings.length && <Empty>None.</Empty>}
+    {recordings && !recordings.length && <Empty>Nothing was recorded.</Empty>}
     {!!recordings?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Recordings"><table><thead><tr><th>Recording</th><th>State</th><th>With</th><th>Until</th><th>By</th><th>Files</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{recordings.map((one) => <tr><td class="mono">{one.id}</td><td>{one.state}</td><td>{plain(one.peer) || "all"}</td><td>{when(one.until)}</td><td>{plain(one.by)}</td><td class="wrap">{one.files.map((file) => <div>{may("admin") ? <a href={`/api/v1${base}/recordings/${one.id}/${encodeURIComponent(file.name)}`} download>{file.name}</a> : file.name} {size(file.size)}</div>)}</td>
         <td class="acts">{may("admin") && (one.state === "running" ? <button onClick={() => act(api(`${base}/recordings/${one.id}/stop`, "POST"), `stopped ${one.id}`)}>Stop</button> : <button onClick={() => act(api(`${base}/recordings/${one.id}`, "DELETE"), `removed ${one.id}`)}>Remove</button>)}</td></tr>)}</tbody></table></div>}

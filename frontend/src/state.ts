@@ -16,8 +16,9 @@ export const parts = computed(() => path.value.split("/").filter(Boolean).map(de
 export const manager = computed(() =>
   (parts.value[0] === "m" && parts.value[1]) || chosen.value || session.value?.managers[0] || "");
 export const mayWrite = computed(() => !!session.value && !session.value.read_only);
-export const may = (right: string) =>
-  mayWrite.value && (session.value!.role === "" || session.value!.role.split("+").some((one) => one === "admin" || one === right));
+/** Whether who is logged in has one of some rights, as far as the page knows. */
+export const may = (...rights: string[]) =>
+  mayWrite.value && (session.value!.role === "" || session.value!.role.split("+").some((one) => one === "admin" || rights.includes(one)));
 
 export function go(to: string, replace = false) {
   if (replace) history.replaceState(null, "", to); else history.pushState(null, "", to);

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { api, type Plan, type Row } from "./api";
-import { count, plain, shortName } from "./format";
+import { count, many, plain, shortName } from "./format";
 import { failed, go, say } from "./state";
 
 export function Link(props: { to: string; class?: string; current?: boolean; title?: string; children: ComponentChildren }) {
@@ -31,64 +31,88 @@ export function useData<T>(ask: () => Promise<T>, keys: unknown[], every = 0): [
   return [data, () => setTurn((n) => n + 1)];
 }
 
+/** Marks what has the focus first: in a dialog, and of what appears in it later. */
+export const first = { "data-first": "", ref: (one: HTMLElement | null) => one?.focus() };
+
 export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
+    ref.current?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => before?.focus?.();
   }, []);
   return <dialog ref={ref} onClose={props.onClose} aria-labelledby="dialog-title">
     <h2 id="dialog-title">{props.title}</h2>{props.children}</dialog>;
 }
 
+/** The same act on the command line. */
+export const Command = (props: { children: string }) => <p class="command">The same on the command line: <code>{plain(props.children)}</code></p>;
+/** A button of a row. */
+export const Act = (props: { main?: boolean; onClick: () => void; children: ComponentChildren }) => <button class={props.main ? "main" : ""} onClick={props.onClick}>{props.children}</button>;
+
 export interface Wanted { manager: string; queue: string; act: string; ids?: string[]; filter?: string }
 
-/** Freezes an act as a plan, shows it, runs it, and follows it. */
+const isKept = (queue: string) => !/\$$/.test(queue) && !/;trash$/.test(queue);
+
+/** Freezes an act as a plan, shows it, runs it, follows it, and takes it back where that is possible. */
 export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) => void }) {
   const { wanted } = props;
   const needsTarget = wanted.act === "move" || wanted.act === "copy";
   const renews = wanted.act === "return" || needsTarget;
+  const removes = wanted.act === "delete" || wanted.act === "purge";
   const [target, setTarget] = useState("");
   const [life, setLife] = useState("none");
+  const [rate, setRate] = useState("");
   const [reason, setReason] = useState("");
+  const [forGood, setForGood] = useState(wanted.act === "purge" || !isKept(wanted.queue));
   const [plan, setPlan] = useState<Plan>();
-  const freeze = () => api<Plan>("/plans", "POST", {
-    ...wanted, target, reason, lifetime: life === "none" ? null : life === "keep" ? "keep" : Number(life) || 60,
-  }).then(setPlan, failed);
-  useEffect(() => { if (!needsTarget && !renews) freeze(); }, []);
+  const [changed, setChanged] = useState(false);
+  const asked = { ...wanted, target, reason, rate: Number(rate) || null, lifetime: life === "none" ? null : life === "keep" ? "keep" : Number(life) || 60, for_good: forGood };
+  const freeze = () => api<Plan>("/plans", "POST", asked).then(setPlan, failed);
+  useEffect(() => { if (wanted.act === "restore") freeze(); }, []);
   const running = plan?.state === "running";
   useEffect(() => {
     if (!running) return;
     const timer = setInterval(() => api<Plan>(`/plans/${plan!.id}`).then(setPlan, failed), 400);
     return () => clearInterval(timer);
-  }, [running]);
-  const run = (first: number | null) => api<Plan>(`/plans/${plan!.id}/run`, "POST", { first }).then(setPlan, failed);
+  }, [running, plan?.id]);
+  const run = (first: number | null) => { setChanged(true); api<Plan>(`/plans/${plan!.id}/run`, "POST", { first }).then(setPlan, failed); };
+  const undo = () => api<Plan>(`/plans/${plan!.id}/undo`, "POST").then((made) => { setPlan(made); return api<Plan>(`/plans/${made.id}/run`, "POST", {}).then(setPlan); }).catch(failed);
   const left = plan ? plan.count - plan.done - plan.gone - plan.failed : 0;
   const done = plan?.state === "done";
-  const word = wanted.act[0]!.toUpperCase() + wanted.act.slice(1);
-  return <Dialog title={`${word} messages of ${shortName(wanted.queue)}`} onClose={() => props.onClose(!!plan && plan.done > 0)}>
-    {!plan && <form onSubmit={(event) => { event.preventDefault(); freeze(); }}>
-      {needsTarget && <label>To queue <input required autofocus value={target} onInput={(e) => setTarget(e.currentTarget.value)} placeholder="orders or DIRECT=OS:other\private$\orders" /></label>}
+  const title = (act: string) => act[0]!.toUpperCase() + act.slice(1);
+  const word = title(plan?.act || wanted.act);
+  const which = wanted.ids ? many(wanted.ids.length, "message") : wanted.filter ? "the messages that match" : "all messages";
+  return <Dialog title={`${word} ${which} of ${shortName(wanted.queue)}`} onClose={() => props.onClose(changed)}>
+    {!plan && wanted.act !== "restore" && <form onSubmit={(event) => { event.preventDefault(); freeze(); }}>
+      {needsTarget && <label>To queue <input required {...first} value={target} onInput={(e) => setTarget(e.currentTarget.value)} placeholder="orders or DIRECT=OS:other\\private$\\orders" /></label>}
+      {wanted.act === "delete" && isKept(wanted.queue) && <fieldset><legend>Deleted messages</legend>
+        <label class="check"><input type="radio" name="where" checked={!forGood} onChange={() => setForGood(false)} />go to the trash of the queue for 24 hours, and can be restored</label>
+        <label class="check"><input type="radio" name="where" checked={forGood} onChange={() => setForGood(true)} />are gone for good, at once</label></fieldset>}
+      {removes && forGood && <p class="warn">! What is removed cannot be brought back. <a href={`/api/v1/managers/${encodeURIComponent(wanted.manager)}/queues/${encodeURIComponent(wanted.queue)}/export?filter=${encodeURIComponent(wanted.filter || "")}`}>Export first</a></p>}
       {renews && <label>Lifetime of the new messages <select value={life} onChange={(e) => setLife(e.currentTarget.value)}>
         <option value="none">for ever</option><option value="keep">as before (what expired may expire again)</option>
         <option value="3600">one hour</option><option value="86400">one day</option></select></label>}
-      <label>Reason, for the audit log <input value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+      {renews && <label>Messages a second, at most <input type="number" min="1" max="100000" placeholder="as fast as it can" value={rate} onInput={(e) => setRate(e.currentTarget.value)} /></label>}
+      <label>Reason, for the audit log <input required={removes && forGood} {...(needsTarget ? {} : first)} maxLength={500} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
       <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Make a plan</button></div>
     </form>}
     {plan && <>
-      <p><strong>{count(plan.count)}</strong> messages, frozen: what comes later is not in the plan.</p>
-      {plan.targets.some((one) => one.queue) && <ul class="targets">{plan.targets.map((one) =>
+      <p><strong>{count(plan.count)}</strong> {plan.count === 1 ? "message" : "messages"}, frozen: what comes later is not in the plan.</p>
+      {plan.trash && <p>They wait in <code>{plain(plan.trash)}</code> for 24 hours.</p>}
+      {plan.targets.some((one) => one.queue) && plan.act !== "restore" && <ul class="targets">{plan.targets.map((one) =>
         <li>{count(one.count)} to <code>{plain(one.queue)}</code></li>)}</ul>}
       <div class="bar" role="progressbar" aria-label="progress" aria-valuenow={plan.count - left} aria-valuemin={0} aria-valuemax={plan.count}>
         <div ref={(bar) => { if (bar) bar.style.width = `${plan.count ? (100 * (plan.count - left)) / plan.count : 0}%`; }} /></div>
-      <p role="status">{plan.state}: {count(plan.done)} done{plan.gone ? `, ${count(plan.gone)} were gone` : ""}, {count(left)} left. {plan.error}</p>
-      <p class="command">The same on the command line: <code>{plan.command}</code></p>
+      <p role="status">{plan.state}: {count(plan.done)} done{plan.gone ? `, ${count(plan.gone)} were gone` : ""}, {count(left)} left. {plain(plan.error)}</p>
+      <Command>{plan.command}</Command>
       <div class="acts">
         {running ? <button onClick={() => api<Plan>(`/plans/${plan.id}/stop`, "POST").then(setPlan, failed)}>Stop</button>
-          : <button onClick={() => { if (done) say(`${word}: ${count(plan.done)} messages`); props.onClose(plan.done > 0); }}>{done ? "Close" : "Cancel"}</button>}
+          : <button onClick={() => { if (done) say(`${word}: ${many(plan.done, "message")}`); props.onClose(changed); }}>{done ? "Close" : "Cancel"}</button>}
+        {!running && !!plan.trash && !!plan.done && <button onClick={undo}>Undo</button>}
         {!running && !done && left > 10 && <button onClick={() => run(10)}>Try the first 10</button>}
-        {!running && !done && <button class={wanted.act === "delete" || wanted.act === "purge" ? "danger" : "main"} autofocus disabled={!left}
+        {!running && !done && <button class={removes ? "danger" : "main"} {...first} disabled={!left}
           onClick={() => run(null)}>{word} {count(left)}</button>}
       </div></>}
   </Dialog>;
@@ -145,6 +169,6 @@ export const Facts = (props: { rows: [string, ComponentChildren][] }) =>
 export function Rows(props: { rows: Row[] }) {
   const columns = [...new Set(props.rows.flatMap((row) => Object.keys(row)))];
   const shown = (value: unknown) => value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-  return <div class="scroll" tabIndex={0} role="region" aria-label="Table"><table><thead><tr>{columns.map((name) => <th>{name.replaceAll("_", " ")}</th>)}</tr></thead>
+  return <div class="scroll" tabIndex={0} role="region" aria-label="Table"><table><thead><tr>{columns.map((name) => <th class={props.rows.every((row) => typeof row[name] === "number") ? "num" : ""}>{name.replaceAll("_", " ")}</th>)}</tr></thead>
     <tbody>{props.rows.map((row) => <tr>{columns.map((name) => <td class={typeof row[name] === "number" ? "num" : "wrap"}>{plain(shown(row[name]))}</td>)}</tr>)}</tbody></table></div>;
 }
