@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,19 +14,16 @@ from typing import Any
 
 import aiohttp
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 import openmsmq
 from openmsmq import Message
 from openmsmq.access.tokens import Tokens
 from openmsmq.console.application import load_files
 from openmsmq.console.sessions import load_key, make_code
+from tests.e2e.console_pages import AXE, BROWSER, SHOTS, STILL, chromium, log_in
 from tests.e2e.managers import ManagerProcess, until
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-ROOT = Path(__file__).parents[2]
-AXE = ROOT / "frontend/node_modules/axe-core/axe.min.js"
-SHOTS = ROOT / "build" / "console"
 SCREENS = {
     "overview": "/",
     "queues": "/m/shop01/queues",
@@ -41,16 +37,6 @@ SCREENS = {
     "access": "/m/shop01/access",
     "settings": "/m/shop01/settings",
 }
-STILL = """() => new Promise(still => {
-    let quiet = setTimeout(still, 300);
-    const changes = new MutationObserver(() => {
-        clearTimeout(quiet);
-        quiet = setTimeout(still, 300);
-    });
-    changes.observe(document.body, {subtree: true, childList: true, characterData: true});
-    setTimeout(still, 1500);
-})"""
-"Waits until a page has not changed for a moment."
 HOSTILE = '<img src=x onerror="document.title=1"><script>alert(1)</script>\u202eevil'
 pytestmark = [
     pytest.mark.slow,
@@ -81,31 +67,14 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ManagerProc
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
+    yield from chromium()
 
 
 def logged_in(
     browser: Browser, shop: tuple[ManagerProcess, str, Path], **options: Any
 ) -> tuple[Page, list[str]]:
     """A page of someone who opened a one-time link; what a page complains about fails the test."""
-    _, place, data = shop
-    page = browser.new_context(viewport={"width": 1280, "height": 800}, **options).new_page()
-    complaints: list[str] = []
-
-    def said(message: ConsoleMessage) -> None:
-        complaints.append(message.text)
-
-    def broke(error: Error) -> None:
-        complaints.append(str(error))
-
-    page.on("console", said)
-    page.on("pageerror", broke)
-    page.goto(f"{place}/login#{make_code(load_key(data), time.time())}")
-    page.wait_for_selector("nav")
-    return page, complaints
+    return log_in(browser, shop[1], shop[2], **options)
 
 
 @pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.acceptance)])
@@ -179,7 +148,7 @@ def test_a_queue_is_made_and_a_message_sent_and_seen(
     page.goto(f"{shop[1]}/m/shop01/queues")
     page.click("text=New queue")
     page.fill("dialog input >> nth=0", "fresh")
-    page.click("dialog >> text=Create")
+    page.click("dialog button.main")
     page.click("a:text-is('fresh')")
     page.click("text=Send…")
     page.fill("dialog input >> nth=0", "hello")
