@@ -5,7 +5,7 @@ import { AccessScreen } from "./access";
 import { api, type Session } from "./api";
 import { Compare } from "./compare";
 import { Find } from "./find";
-import { count, plain } from "./format";
+import { count, plain, time } from "./format";
 import { DeadLetters } from "./letters";
 import { Help, helping, isOurs } from "./keys";
 import { MapScreen } from "./map";
@@ -15,7 +15,7 @@ import { OutgoingScreen } from "./outgoing";
 import { Overview } from "./overview";
 import { Pipelines } from "./pipelines";
 import { Queues } from "./queues";
-import { chosen, failed, go, listen, live, liveSince, manager, notice, parts, path, session, silence, start } from "./state";
+import { chosen, failed, go, listen, live, liveSince, lostAt, manager, notice, parts, path, session, silence, start } from "./state";
 import { SettingsScreen } from "./settings";
 import { Transactions } from "./transactions";
 import { Link } from "./ui";
@@ -64,10 +64,10 @@ function Shell() {
     <header class="top"><Link class="brand" to="/"><img src="/assets/icon.svg" alt="" />OpenMSMQ</Link>
       {me.managers.length > 1 && <select aria-label="Manager" value={manager.value} onChange={(e) => { chosen.value = e.currentTarget.value; go(parts.value[0] === "m" && parts.value[2] !== "q" ? `/m/${encodeURIComponent(e.currentTarget.value)}/${parts.value[2]}` : `/m/${encodeURIComponent(e.currentTarget.value)}/queues`); }}>{me.managers.map((name) => <option>{name}</option>)}</select>}
       <form role="search" onSubmit={(e) => { e.preventDefault(); go(`/find?q=${encodeURIComponent(wants)}`); }}><input id="find" type="search" aria-label="Find anywhere" placeholder="/  find id, label, queue …" value={wants} onInput={(e) => setWants(e.currentTarget.value)} /></form>
-      <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span>{plain(me.who)}</span>
+      <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : lostAt.value ? `not live since ${time(new Date(lostAt.value).toISOString())}` : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span>{plain(me.who)}</span>
         <button class="plain" onClick={() => { helping.value = true; }}>keys</button><button class="plain" onClick={theme}>light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
     <nav aria-label="Screens"><ul>{PLACES.map(([key, title, where]) => <li><Link to={to(where)} current={current === where} title={`g ${key}`}>{title}{where === "letters" && letters > 0 && <span class="badge">{count(letters)}</span>}</Link></li>)}</ul></nav>
-    <main id="main" tabIndex={-1}><Screen /></main>{helping.value && <Help />}</div>;
+    <main id="main" tabIndex={-1} class={!liveSince.value && lostAt.value ? "stale" : ""}><Screen /></main>{helping.value && <Help />}</div>;
 }
 
 function Login() {

@@ -6,6 +6,9 @@ export const session = signal<Session | null | undefined>(undefined);
 export const place = signal(location.pathname + location.search);
 export const notice = signal<{ text: string; bad: boolean } | null>(null);
 export const liveSince = signal<number | null>(null);
+/** When the numbers were heard last, if that was before the connection was lost. */
+export const lostAt = signal<number | null>(null);
+const lost = () => { if (liveSince.value) lostAt.value = liveSince.value; liveSince.value = null; };
 export const total = signal<Record<string, number>>({});
 export const live = signal<Record<string, [number, number, number | null, string, number | null, number | null, number | null]>>({});
 export const chosen = signal("");
@@ -37,6 +40,7 @@ export function say(text: string, bad = false) {
 export function failed(error: unknown) {
   if (error instanceof ApiError && error.status === 401) { session.value = null; return; }
   const advice = error instanceof ApiError && error.advice ? `. ${error.advice}` : "";
+  if (error instanceof TypeError) { say("The console cannot be reached: is its service running, and the network up?", true); return; }
   say((error instanceof Error ? error.message : String(error)) + advice, true);
 }
 
@@ -68,7 +72,7 @@ export function listen(name: string) {
   source = new EventSource(`/api/v1/events?manager=${encodeURIComponent(name)}`);
   const take = (event: MessageEvent) => {
     const found = JSON.parse(event.data);
-    if (found.kind === "away") { liveSince.value = null; return; }
+    if (found.kind === "away") { lost(); return; }
     const next = found.kind === "all" ? {} : { ...live.value };
     for (const gone of found.gone || []) delete next[gone];
     live.value = Object.assign(next, found.queues);
@@ -76,6 +80,6 @@ export function listen(name: string) {
     liveSince.value = Date.now();
   };
   for (const kind of ["all", "change", "away"]) source.addEventListener(kind, take);
-  source.onerror = () => { liveSince.value = null; };
+  source.onerror = lost;
 }
 export function silence() { source?.close(); source = null; listening = ""; }

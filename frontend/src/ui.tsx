@@ -120,8 +120,9 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
 
 /** The ends of a time axis: with one point, or none, uPlot would show a year. */
 function atLeastAMinute(min: number | null, max: number | null): [number, number] {
-  const end = max ?? Date.now() / 1000;
-  return [Math.min(min ?? end, end - 60), end];
+  const now = Date.now() / 1000;
+  const end = max !== null && Math.abs(max - now) < 86_400 ? max : now;
+  return [Math.min(min !== null && min > end - 86_400 ? min : end, end - 60), end];
 }
 
 export function Chart(props: { title: string; times: number[]; values: (number | null)[]; unit?: string }) {

@@ -48,7 +48,7 @@ def _of_queue(one: QueueInfo) -> list[FindingView]:
             FindingView(
                 "problem",
                 "dead letters",
-                f"{one.messages:,} dead letters in {one.name}",
+                f"{_count(one.messages, 'dead letter')} in {one.name}",
                 "see why at the dead-letter desk; return them to their queues or delete them",
                 one.name,
             )
@@ -58,7 +58,7 @@ def _of_queue(one: QueueInfo) -> list[FindingView]:
             FindingView(
                 "problem",
                 "poison",
-                f"{one.messages:,} messages in {one.name} were aborted too often",
+                f"{_count(one.messages, 'message')} in {one.name}: aborted too often",
                 "look at one, mend its reader, and return them",
                 one.name,
             )
@@ -99,7 +99,7 @@ def _of_outgoing(one: OutgoingInfo) -> list[FindingView]:
             FindingView(
                 "warning",
                 "paused",
-                f"{waiting:,} messages to {one.name} wait: the queue is paused",
+                f"{_count(waiting, 'message')} to {one.name}: the queue is paused",
                 "resume it",
                 one.name,
             )
@@ -109,13 +109,18 @@ def _of_outgoing(one: OutgoingInfo) -> list[FindingView]:
             FindingView(
                 "problem",
                 "outgoing",
-                f"{waiting:,} messages to {one.name} wait: {one.failures} attempts failed,"
+                f"{_count(waiting, 'message')} to {one.name}: {one.failures} attempts failed,"
                 f" {one.last_error}",
                 "is the other manager running, and its name right?",
                 one.name,
             )
         ]
     return []
+
+
+def _count(number: int, what: str) -> str:
+    """So many of something."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def age_text(seconds: int) -> str:
