@@ -28,7 +28,6 @@ from tests.e2e.managers import free_port, until
 pytestmark = pytest.mark.slow
 
 PATIENCE = float(os.environ.get("OPENMSMQ_TEST_PATIENCE", "120"))
-KILLS = int(os.environ.get("OPENMSMQ_DEPENDENT_KILLS", "6"))
 QUOTES = 60
 ANALYST = """
 import sys, time, openmsmq
@@ -50,7 +49,9 @@ with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password
             answer = quote.body + b" by " + name.encode()
             answers.send(openmsmq.Message(answer, signer=signer), transaction=transaction)
 """
-STEPS = ("opened", "begun", "received", "sent", "committed")
+STEPS = ("opened", "begun", "waiting", "received", "sent", "committed")
+ROUNDS = pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.torture)])
+"How often a client is killed at each step: with all steps 30 times in `make torture`."
 STEP = """
 import sys, time, openmsmq
 port, step = int(sys.argv[1]), sys.argv[2]
@@ -65,7 +66,9 @@ with openmsmq.connect_dependent("127.0.0.1", port=port, user="analyst", password
     transaction = manager.transaction()
     transaction.__enter__()
     stop("begun")
-    quote = quotes.receive(transaction=transaction, timeout=5)
+    if step == "waiting":
+        print("there", flush=True)
+    quote = quotes.receive(transaction=transaction, timeout=60)
     stop("received")
     answers.send(quote.body, transaction=transaction)
     stop("sent")
@@ -205,22 +208,44 @@ def test_a_farm_of_analysts_answers_every_quote_once_though_one_is_killed(
     assert farm.count("quotes") == 0
 
 
+def is_waiting(farm: Farm) -> bool:
+    """Whether a dependent client waits for a message."""
+    with farm.local() as manager:
+        return any(client.waiting for client in manager.control.dependents())
+
+
+@ROUNDS
 @pytest.mark.parametrize("step", STEPS)
-def test_a_client_that_is_killed_leaves_its_message_once(farm: Farm, step: str) -> None:
-    """At each step of a transaction: the quote is there, or its answer, and nothing is locked."""
+def test_a_client_that_is_killed_leaves_its_message_once(
+    farm: Farm, step: str, rounds: int
+) -> None:
+    """At each step of a receive and of a transaction: the quote is there, or its answer, once, and
+    nothing is locked.
+    """
     with farm.boss() as manager:
         manager.create_queue("quotes", transactional=True).close()
         manager.create_queue("answers", transactional=True).close()
-    for _ in range(KILLS // len(STEPS) + 1):
+
+    def ask() -> None:
         with farm.local() as manager, manager.transaction() as transaction:
             manager.open_queue("quotes").send(b"risk?", transaction=transaction)
+
+    for _ in range(rounds):
+        if step != "waiting":
+            ask()
         client = farm.run(STEP, step)
         said(client, "there")
+        if step == "waiting":
+            until(lambda: is_waiting(farm), "the client never waits")
         killed(client)
+        if step == "waiting":
+            ask()
         place = "answers" if step == "committed" else "quotes"
         with farm.local() as manager, manager.open_queue(place) as found:
             assert found.receive(timeout=PATIENCE).body == b"risk?"
         assert farm.count("quotes") == farm.count("answers") == 0
+    with farm.local() as manager:
+        until(lambda: is_free(manager, "quotes"), "the queue is still open for a client")
 
 
 THIRD = """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from openmsmq.interfaces.qm2qm.stubs import (
 )
 from openmsmq.interfaces.qm2qm.transfer_buffer import receive_buffer, send_buffer
 from openmsmq.interfaces.queue_format import QueueFormatArgument
+from openmsmq.interfaces.remote_read.stubs import NoArguments
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2, MessageOpnum, Opnum
 from openmsmq.interfaces.variants import NULL
@@ -30,8 +33,10 @@ from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from tests.e2e.managers import ManagerProcess
 from tests.e2e.test_remote_read_clients import (
     PASSWORD,
+    TSHARK,
     USER,
     Call,
+    RecordingRelay,
     impacket_call,
     impacket_client,
     impacket_uuid,
@@ -202,6 +207,33 @@ def test_impacket_learns_that_a_connection_has_one_login(farm: ManagerProcess) -
         client.alter_ctx(bound)
     assert ask(call, Opnum.QUERY_REGISTRY, OneNumber(4), stubs.RegistryResult).result == 0
     client.disconnect()
+
+
+@pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
+def test_tshark_understands_every_pdu(farm: ManagerProcess, tmp_path: Path) -> None:
+    """Sealed calls of qmcomm, qmcomm2 and qm2qm, whose seals stay closed."""
+    calls = {
+        QMCOMM: (int(Opnum.GET_OBJECT_SECURITY), stubs.GetSecurity(target(QUOTES), 5, 0)),
+        QMCOMM2: (int(MessageOpnum.CREATE_CURSOR), stubs.CreateCursor(NULL_HANDLE, 0, 0, 0)),
+        QM2QM: (8, NoArguments()),
+    }
+    for number, (interface, (opnum, arguments)) in enumerate(calls.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        relay = RecordingRelay(folder, farm.ready["rpc"][1])
+        bound = impacket_uuid.uuidtup_to_bin((str(interface.uuid), "1.0"))
+        client = impacket_client(relay.port, "privacy", bound, USER)
+        with suppress(rpcrt.DCERPCException):  # a handle that is none gets a fault
+            impacket_call(client)(opnum, arguments.encode())
+        client.disconnect()
+        relay.join(60)
+        [file] = folder.glob("*.pcap")
+        options = ("-d", f"tcp.port=={relay.port},dcerpc")
+        shown = (*("-T", "fields"), "-e", "dcerpc.opnum", "-e", "_ws.malformed")
+        command = [str(TSHARK), "-n", "-r", str(file), *options, "-Y", "dcerpc", *shown]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert str(opnum) in done.stdout.split(), interface
+        assert "alformed" not in done.stdout
 
 
 def test_both_protocols_of_dependent_clients_are_there(farm: ManagerProcess) -> None:

@@ -418,7 +418,8 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 }
 TARGETS |= PGM_TARGETS | CONSOLE_TARGETS | DIRECTORY_TARGETS
 if find_spec("cryptography") is not None:  # the extras `rpc` and `security`
+    from tests.fuzz.interface_targets import INTERFACE_TARGETS
     from tests.fuzz.rpc_targets import RPC_TARGETS
     from tests.fuzz.security_targets import SECURITY_TARGETS
 
-    TARGETS |= RPC_TARGETS | SECURITY_TARGETS
+    TARGETS |= RPC_TARGETS | INTERFACE_TARGETS | SECURITY_TARGETS

@@ -9,7 +9,12 @@ from uuid import UUID
 
 from openmsmq.errors import Malformed, MQError, UnsupportedOperation
 from openmsmq.interfaces.limits import NAME_MAX, READ_SIZE_MAX
-from openmsmq.interfaces.qm2qm.transfer_buffer import NAMES, receive_buffer, send_buffer
+from openmsmq.interfaces.qm2qm.transfer_buffer import (
+    NAMES,
+    ReceivePart,
+    receive_buffer,
+    send_buffer,
+)
 from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
 from openmsmq.limits import LABEL_UNITS_MAX
 from openmsmq.names.base import FormatName
@@ -45,6 +50,12 @@ _SCALARS: Final = (
     *("application_tag", "relative_time_to_queue", "time_left_to_live", "trace", "body_type"),
     *("is_first", "is_last", "authenticated", "sender_type"),
 )
+_ANSWERED: Final = (
+    *_SCALARS,
+    *("body", "body_needed", "extension", "extension_needed", "title", "sender", "sender_needed"),
+    *("message_id", "transaction_id", "correlation_id"),
+)
+"What a received message has, whatever else."
 
 
 def sent_buffer(
@@ -161,6 +172,7 @@ def empty_buffer(
 
 def larger(sizes: Mapping[str, int], answered: Any) -> dict[str, int]:
     """Room for the message that had too little of it ([MS-MQMP] 3.1.5.3)."""
+    _check_kind(answered)
     found = dict(sizes)
     for name in ("body", "extension", "title"):
         found[name] = max(found[name], getattr(answered, f"{name}_needed") or 0)
@@ -171,8 +183,26 @@ def larger(sizes: Mapping[str, int], answered: Any) -> dict[str, int]:
     return {name: min(size, _MOST[name]) for name, size in found.items()}
 
 
+def _check_kind(buffer: Any) -> None:
+    """Refuse an answer of another kind than the one that was asked for ([MS-MQMP] 2.2.3.2)."""
+    if not isinstance(buffer.part, ReceivePart):
+        raise Malformed("ptb", 0, "the answer is no received message")
+
+
+def _check_answer(buffer: Any) -> None:
+    """Refuse a buffer in which something is missing that there was room for ([MS-MQMP] 3.1.5.3)."""
+    _check_kind(buffer)
+    for name in _ANSWERED:
+        if getattr(buffer, name) is None:
+            raise Malformed("ptb", 0, f"the answer has no {name}")
+
+
 def message_in(buffer: Any) -> ReceivedMessage:
-    """The message of a buffer, its packet made again ([MS-MQMP] 3.1.1.11)."""
+    """The message of a buffer, its packet made again ([MS-MQMP] 3.1.1.11).
+
+    `Malformed` if it is none.
+    """
+    _check_answer(buffer)
     source: UUID = buffer.message_id.lineage
     admin, response, destination = (
         _name(getattr(buffer.part, f"{name}_name")) for name in ("admin", "response", "destination")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from openmsmq.client.dependent.buffers import (
     FIRST_SIZES,
     empty_buffer,
     larger,
+    message_in,
     sent_buffer,
 )
 from openmsmq.errors import Malformed, UnsupportedOperation
@@ -50,6 +52,19 @@ def test_what_the_protocol_cannot_carry_is_refused() -> None:
     for message in (Message(b"x", encrypt=True), Message(b"x", dead_letter_queue=".\\private$\\d")):
         with pytest.raises(UnsupportedOperation):
             sent_buffer(message, None)
+
+
+def test_an_answer_that_is_no_message_is_refused() -> None:
+    """A server may answer anything: another kind of buffer, or one without what was asked for."""
+    asked = empty_buffer(0, 0, 0, None, dict(FIRST_SIZES))
+    assert len(message_in(asked).body) == FIRST_SIZES["body"]
+    other = sent_buffer(Message(b"x"), None)
+    for check in (message_in, lambda answered: larger(FIRST_SIZES, answered)):
+        with pytest.raises(Malformed):
+            check(other)
+    for name in ("body", "message_id", "priority", "correlation_id", "title", "sender"):
+        with pytest.raises(Malformed, match=name):
+            message_in(replace(asked, **{name: None}))
 
 
 def test_an_empty_buffer_has_room() -> None:

@@ -6,11 +6,16 @@ from uuid import UUID
 
 import pytest
 from tests.strategies.managed import Administrator, queue_object
+from tests.unit.engine.carriers import FakeTransport
+from tests.unit.engine.station import ADDRESS, in_order
+from tests.unit.engine.world import PARTNER
 from tests.unit.interfaces.management.test_server import ELSEWHERE, ORDERS, World
 from tests.unit.transports.mqqb.test_resend import Deaf
 from tests.unit.transports.wires import Net, Station
 
+from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.outgoing.state import Attempt
+from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.interfaces.management.queue_properties import QUEUE_PROPERTIES, QueueFacts
 from openmsmq.limits import U32_MAX
 from openmsmq.names.format import parse_format_name
@@ -20,11 +25,13 @@ from openmsmq.properties.propid import MGMT_QUEUE
 from openmsmq.properties.structures import SequenceInfo
 from openmsmq.properties.values import check_property_value
 from openmsmq.properties.variant import PropVariant
+from openmsmq.transports.mqqb.receipts import arrival_of
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 from openmsmq.wire.reader import Reader
 
+GROUP = "MULTICAST=239.1.2.3:8001"
 OF_STREAMS = tuple(item for item in MGMT_QUEUE if 13 <= item.value <= 23)
 OF_OUTGOING = (MGMT_QUEUE.NEXTHOPS, *OF_STREAMS, MGMT_QUEUE.CONNECTION_HISTORY)
 IDENTITY = (
@@ -190,6 +197,16 @@ def test_states_have_their_words(state: TransferState, text: str) -> None:
     assert hops == (("IP=192.0.2.17",) if shown == "CONNECTED" else None)
 
 
+def test_messages_to_a_group_have_an_outgoing_queue_of_their_own(world: World) -> None:
+    """MQMR-068, MQMR-105, MQMR-146: found by its name, which is where its messages go."""
+    world.manager.dispatcher.register([AddressKind.MULTICAST], FakeTransport())
+    facts = outgoing(world, GROUP)
+    assert facts.transfer is not None
+    wanted = MGMT_QUEUE.TYPE, MGMT_QUEUE.MESSAGE_COUNT, MGMT_QUEUE.NEXTHOPS
+    facts.transfer.state = TransferState.CONNECTED
+    assert world.admin.get(GROUP, *wanted) == ["MULTICAST", 1, (GROUP,)]
+
+
 def test_a_queue_that_waits_for_a_connection_says_where_to() -> None:
     """MQMR-142, MQMR-147, MQMR-149, MQMR-166 to MQMR-173: the attempts are there, oldest first."""
     net = Net()
@@ -325,6 +342,26 @@ def test_streams_that_come_in_are_listed_by_sender() -> None:
     [row] = [row for row in b.local.incoming.items() if row.name]
     assert (identifiers, numbers, times) == ((row.id,), (row.number,), (row.time,))
     assert rejects == (0,)
+
+
+def test_a_message_out_of_order_raises_the_count_of_rejects(world: World) -> None:
+    """MQMR-183"""
+    world.driver.call(lambda: world.manager.create_queue("t", transactional=True))
+    name, source = "DIRECT=OS:HOST\\private$\\t", Origin(ADDRESS, "partner", PARTNER.bytes_le)
+
+    def take(*numbers: int) -> None:
+        packets = [arrival_of(packet) for packet in in_order(*numbers, to=name)]
+        world.driver.call(lambda: world.manager.arrivals.take(source, packets, lambda done: None))
+
+    def rejects() -> tuple[int, ...]:
+        [streams] = world.admin.get(name, MGMT_QUEUE.EOD_SOURCE_INFO)
+        found: tuple[int, ...] = streams[5].value
+        return found
+
+    take(1, 2)
+    assert rejects() == (0,)
+    take(4)
+    assert rejects() == (1,)
 
 
 def test_what_is_sent_again_arrives_once() -> None:
