@@ -165,7 +165,7 @@ def run_of(
     return run.packets
 
 
-def may_go_joined(welcome: Welcome, packets: Sequence[bytes]) -> TypeGuard[JoinedPackets]:
+def may_go_joined(packets: Sequence[bytes], welcome: Welcome) -> TypeGuard[JoinedPackets]:
     """Whether packets lie together, and can go so."""
     return (
         isinstance(packets, JoinedPackets)

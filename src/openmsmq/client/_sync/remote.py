@@ -297,7 +297,7 @@ class Remote(RemoteCalls):
         self, handle: Handle, packets: Sequence[bytes], work: Work | None
     ) -> Sequence[SentId]:
         channel, number = self._ready(handle, work)
-        if remote.may_go_joined(channel.welcome, packets):
+        if remote.may_go_joined(packets, channel.welcome):
             run = SendRun(number, _number_of(work), len(packets), packets.joined)
             return send_run(channel, run)
         return self._send_packed(channel, number, packets, work, None)
