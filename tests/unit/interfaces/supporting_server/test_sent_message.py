@@ -265,7 +265,7 @@ def signed(**given: Any) -> GivenSignature:
 
 
 def test_a_signature_goes_with_its_provider() -> None:
-    """MQMP-375, MQMP-376: of type 0 unless it is said, and with a name up to its null."""
+    """MQMP-375, MQMP-376, MSEC-013: of type 0 unless it is said, and with a name up to its null."""
     name = (*units("Some Provider"), *units("more"))
     found = signed(provider=name, provider_size=len(name))
     assert (found.security.provider_type, found.security.provider_name) == (0, "Some Provider")
@@ -273,6 +273,9 @@ def test_a_signature_goes_with_its_provider() -> None:
     assert (found.security.provider_type, found.security.provider_name) == (24, "Some Provider")
     assert found.headers.security is not None
     assert not found.headers.security.flags & SecurityFlags.DE
+    written = (24).to_bytes(4, "little") + "Some Provider\0".encode("utf-16-le")
+    assert found.headers.security.provider_info == written
+    assert found.headers.security.provider_info_size == 4 + 2 * len("Some Provider\0")
     found = signed(is_default_provider=1, provider_type=1)
     assert found.security.provider_info == b""
     assert found.headers.security is not None
