@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.samples import DIRECT, ON_TARGET, OTHER, PUBLIC, SENT, SOURCE, TARGET
-from tests.signers import signer
+from tests.signers import ALICE, VALID, der_of, signer
+from tests.unit.engine.office import Manager
 
+from openmsmq.engine.arrivals.examination import BAD_SIGNATURE, Examiner, Keyring
 from openmsmq.errors import IllegalFormatName, MessageTooLarge
 from openmsmq.limits import BUILDERS_MAX, PACKET_SIZE_MAX
 from openmsmq.names.base import FormatName
@@ -338,3 +340,28 @@ def test_the_dead_letter_queue_is_named_behind_the_packet() -> None:
     assert ReceivedMessage(packed, lookup_id=1).dead_letter_queue == parse_format_name(
         r"DIRECT=OS:here\private$\late"
     )
+
+
+@pytest.mark.parametrize("extra", range(4))
+def test_all_copies_of_a_message_carry_one_signature_behind_their_list(extra: int) -> None:
+    """MSEC-018, MSEC-019, MQQB-314, DMPR-073: a receiver verifies it; the other place is empty."""
+    manager, body = Manager(), b"for both"
+    several = manager.open("DIRECT=OS:one\\private$\\q,DIRECT=OS:other\\private$\\a long name")
+    manager.send(several, Message(body + b"x" * extra, label="order", signer=signer()))
+    examiner = Examiner()
+    examiner.keyring = Keyring({ALICE: (der_of(),)})
+    signatures = set()
+    for member in several.members:
+        packet = manager.peek(member)[0].packet
+        message = PacketView.parse(packet).message()
+        assert message.encode() == packet
+        assert message.security is not None
+        assert message.multi_queue is not None
+        assert (message.security.signature, message.security.sender_cert) == (b"", der_of())
+        signatures.add(message.multi_queue.signature.signature)
+        found = examiner.examine(packet, VALID)
+        assert (found.fault, found.kind, found.sender) == (None, SignatureType.MSMQ_3_0, ALICE)
+        changed = packet.replace(body, body.upper())
+        assert changed != packet
+        assert examiner.examine(changed, VALID).fault is BAD_SIGNATURE
+    assert [len(signature) for signature in signatures] == [256]
