@@ -176,7 +176,7 @@ def test_administration(browser: Browser, shop: tuple[ManagerProcess, str, Path]
     page.wait_for_selector("text=web shop", state="detached")
     assert Tokens.load(shop[2]).check(secret) is None
     page.goto(f"{shop[1]}/m/shop01/outgoing")
-    page.click("text=Record >> nth=-1")
+    page.click("button:text-is('Record')")
     page.wait_for_selector("td.acts >> text=Stop")
     page.screenshot(path=SHOTS / "recording.png")
     page.click("td.acts >> text=Stop")
