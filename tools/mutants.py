@@ -144,9 +144,9 @@ def try_all(
     wide = sorted({test.partition("::")[0] for tests in WIDER.values() for test in tests})
     with ExitStack() as stack:
         free: SimpleQueue[ForkedTests] = SimpleQueue()
-        for _ in range(jobs):
-            free.put(stack.enter_context(ForkedTests([*files, *wide], QUICK)))
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        for forked in pool.map(lambda _: ForkedTests([*files, *wide], QUICK), range(jobs)):
+            free.put(stack.enter_context(forked))
 
         def judge(mutant: Mutant) -> Verdict:
             forked = free.get()
