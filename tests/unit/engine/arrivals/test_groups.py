@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import NoReturn
+from uuid import UUID
 
 import pytest
 from tests.unit.engine.protected import protected, trusting_station
 from tests.unit.engine.station import Station, parcel
 from tests.unit.engine.world import HERE, commit_all
 
-from openmsmq.engine.arrivals.arrival import ArrivalOutcome
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed
@@ -122,3 +123,19 @@ def test_a_group_for_a_queue_that_its_sender_may_not_send_to_is_looked_at_one_by
     station.arrivals.take(station.origin, [group], lambda outcome: None)
     commit_all(station.core)
     assert len(station.world.entries(station.world.find("q"))) == 5 * is_allowed
+
+
+def test_a_group_that_another_manager_brings_leaves_the_sequence_of_its_source_alone() -> None:
+    """What the source itself sends is taken all the same."""
+    station = Station()
+    station.world.queue("t", transactional=True)
+    sent = b"".join(parcel("a", number=n, place=(1, n, n - 1), to=HERE + "t") for n in range(1, 6))
+    forger = Origin("192.0.2.66", "another manager", UUID(int=66).bytes_le)
+    for origin in (forger, station.origin):
+        framer = PacketFramer()
+        framer.receive_data(sent)
+        (group,) = (group_of(part) for part in framer.parts() if isinstance(part, PacketGroup))
+        whole = group._replace(arrivals=one_by_one)
+        station.arrivals.take(origin, [whole], lambda outcome: None)
+        commit_all(station.core)
+    assert len(station.world.entries(station.world.find("t"))) == 10

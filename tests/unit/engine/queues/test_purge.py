@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.engine.world import (
-    NOW,
     READER,
     World,
     commit_all,
@@ -130,7 +129,9 @@ def test_two_purges_at_once_count_every_message_once(world: World) -> None:
 
 def test_a_purge_counts_what_cannot_be_read_yet(world: World) -> None:
     queue = world.queue()
-    world.send(queue, letter("a"), letter("b", number=2)._replace(due=NOW + 60))
+    late = letter("b", number=2)._replace(due=world.core.timeline.millis + 60_000)
+    world.done(world.enqueuer.post(queue, [letter("a"), late]))
+    assert queue.delayed is not None
     assert world.done(world.core.queue_lifecycle.purge(queue)) == 2
     world.tick(60)
     assert world.read(queue) == []
@@ -140,8 +141,9 @@ def test_a_purge_counts_what_cannot_be_read_yet(world: World) -> None:
 def test_a_purge_of_what_cannot_be_read_yet_may_fail(world: World, commits: int) -> None:
     """Of either part; the rest is there then."""
     queue = world.queue()
-    waiting = [letter(f"{n}", number=n)._replace(due=NOW + 60) for n in range(10, 13)]
-    world.send(queue, letter("a"), *waiting)
+    due = world.core.timeline.millis + 60_000
+    waiting = [letter(f"{n}", number=n)._replace(due=due) for n in range(10, 13)]
+    world.done(world.enqueuer.post(queue, [letter("a"), *waiting]))
     pending = world.core.queue_lifecycle.purge(queue)
     for _ in range(commits - 1):
         world.commit()

@@ -22,9 +22,12 @@ def test_what_was_sent_again_is_there_after_a_restart(tmp_path: Path) -> None:
     with openmsmq.open(tmp_path) as manager:
         queue = manager.create_queue("orders")
         queue.send_many([Message(str(n), recoverable=n % 4 > 0) for n in range(COUNT)])
-        lookups = [one.lookup_id for one in queue.peek_many(COUNT, timeout=0)]
+        before = {one.lookup_id: one.id for one in queue.peek_many(COUNT, timeout=0)}
         manager.create_queue("target")
-        ids = queue.redirect(lookups, manager.open_queue("target"))
+        ids = queue.redirect(list(before), manager.open_queue("target"))
+        for lookup in (min(ids), max(ids)):
+            story = [event.text for event in manager.explain(before[lookup])]
+            assert any(f"{ids[lookup]}" in text for text in story), story
     with openmsmq.open(tmp_path) as manager:
         found = [one.id for one in manager.open_queue("target").peek_many(COUNT, timeout=0)]
         assert set(found) == set(ids.values())

@@ -131,6 +131,7 @@ def test_a_paused_queue_sends_nothing() -> None:
     segment.wait(5.0)
     assert receiver.labels(queue) == ["before"]
     assert outgoing.transfer is not None
+    assert [attempt.error for attempt in outgoing.transfer.attempts] == [0]
     assert outgoing.transfer.state is TransferState.ON_HOLD
     sender.local.dispatcher.resume(outgoing)
     segment.wait(5.0)
