@@ -95,8 +95,8 @@ class Lookups:
     async def look_up(self, name: Name) -> None:
         """Ask the directory for the owner of a queue or the members of a list.
 
-        ([MS-MQDMPR] 3.1.7.1.20) While it is offline what is known stays, and no network is
-        touched.
+        ([MS-MQDMPR] 3.1.7.1.20, [MS-MQSO] 5.1.1.1) While it is offline what is known stays, and no
+        network is touched.
         """
         view = self._local.directory
         known = self._answers.get(name.key)

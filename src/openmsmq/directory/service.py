@@ -118,6 +118,7 @@ class DirectoryService:
                 log_event(_log, "notifications", level=logging.WARNING, error=error)
 
     async def _run(self) -> None:
+        """Read everything at the start and every hour."""
         while True:
             await self.refresh()
             await asyncio.sleep(ONLINE_TRY if self.is_offline else REFRESH)

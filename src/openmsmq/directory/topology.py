@@ -18,8 +18,10 @@ async def read_topology(
 ) -> Topology:
     """All sites, links and managers of an enterprise: one snapshot ([MS-MQBR] 3.1.3.1).
 
-    Half-written objects are left out, and `broken` says why. `keys` gets those that bodies are
-    encrypted with for each manager ([MS-MQQB] 3.1.7.1.5).
+    A search that breaks off is no result at all, so that what was read before stays in use
+    ([MS-MQBR] 3.1.5.9, [MS-MQDMPR] 3.1.6.1, 3.1.6.2; RT-16). Half-written objects are left out, and
+    `broken` says why. `keys` gets those that bodies are encrypted with for each manager
+    ([MS-MQQB] 3.1.7.1.5).
     """
     found = [] if broken is None else broken
     sites = await reader.find(SiteObject, broken=found)

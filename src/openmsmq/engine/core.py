@@ -304,7 +304,10 @@ class Core(EngineState):
                 call()
 
     def _set_topology(self) -> None:
-        """Route by what the settings say, or else the directory, and know the managers of it."""
+        """Route by what the settings say, or else the directory, and know the managers of it.
+
+        This is done before anything listens ([MS-MQSO] 6.6.2).
+        """
         topology = read_topology(self.settings.topology)
         if not topology.managers:
             topology = self._directory_topology

@@ -164,7 +164,10 @@ class Routes:
         return not goal.foreign and not set(self._home).isdisjoint(self.topology.home(goal))
 
     def _servers(self, ids: Sequence[UUID]) -> tuple[UUID, ...]:
-        """Those in- or out-routing servers that exist and route, in their order (RT-09)."""
+        """Those in- or out-routing servers that exist and route, in their order.
+
+        ([MS-MQQB] 3.1.7.5; RT-09)
+        """
         managers = self.topology.managers
         return tuple(item for item in ids if item in managers and managers[item].router)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -8,9 +10,10 @@ from tests.directories import BASE, TYPE, guid_of
 from tests.unit.directory.office import PATH, Office, in_office, until
 
 from openmsmq.directory import service as service_module
-from openmsmq.directory.ldap.tree import Change
-from openmsmq.directory.objects import QueueObject
+from openmsmq.directory.ldap.tree import Change, ConnectionFailed
+from openmsmq.directory.objects import LinkObject, QueueObject
 from openmsmq.directory.rights import published_permissions
+from openmsmq.engine.arrivals.incoming import head_of
 from openmsmq.engine.commit.future import Future
 from openmsmq.errors import (
     AccessDenied,
@@ -20,6 +23,7 @@ from openmsmq.errors import (
     QueueNotFound,
     UnsupportedFormatNameOperation,
 )
+from openmsmq.names.format import parse_format_name
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import INTERNAL, Caller, Grant
 from openmsmq.types.message import Message
@@ -77,6 +81,123 @@ def test_a_controller_that_is_down_is_tried_again(monkeypatch: pytest.MonkeyPatc
 
     in_office(test)
     assert service_module.ONLINE_TRY == 0.01
+
+
+def test_everything_is_read_again_every_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MQBR-031, MQBR-152, SYS-148, SYS-169: a cost that was changed changes the routes."""
+    assert service_module.REFRESH == 3600
+    monkeypatch.setattr(service_module, "REFRESH", 0.01)
+
+    async def test(office: Office) -> None:
+        await office.service.start()
+        await until(lambda: bool(office.local.routes.topology.links))
+        (link, *_) = await office.writer.find(LinkObject)
+        await office.tree.modify(link.path, [Change("mSMQCost", (b"4711",))])
+        local = office.local
+        await until(lambda: 4711 in {item.cost for item in local.routes.topology.links})
+
+    in_office(test)
+
+
+def _break_off(left: Iterator[int]) -> None:
+    """A controller that goes away after some operations."""
+    if next(left, None) is None:
+        raise ConnectionFailed("it is gone")
+
+
+def test_a_reading_that_breaks_off_leaves_the_routes_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MQBR-034, MQBR-035, MQBR-078, SYS-168, DMPR-344, DMPR-345, whichever search it is."""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        before, routes = office.tree.operations, office.local.routes
+        await office.service.refresh()
+        searches = office.tree.operations - before
+        (link, *_) = await office.writer.find(LinkObject)
+        await office.tree.modify(link.path, [Change("mSMQCost", (b"4711",))])
+        assert office.local.routes is routes  # what has not changed is not made again
+        for left in range(searches):
+            with monkeypatch.context() as patch:
+                patch.setattr(office.tree, "_ask", partial(_break_off, iter(range(left))))
+                await office.service.refresh()
+            assert office.service.is_offline
+            assert office.local.routes is routes
+        await office.service.refresh()
+        asked, changed = office.tree.operations, office.local.routes
+        assert changed is not routes
+        for manager in changed.topology.managers:
+            changed.decide(manager)
+        assert office.tree.operations == asked  # decisions ask no one
+
+    in_office(test)
+
+
+def test_own_public_queues_are_found_here_while_the_directory_is_away() -> None:
+    """MQDS-196, DMPR-330, DMPR-331: by identifier and by path."""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        await answer(office, lambda: office.service.create_queue(r".\orders", INTERNAL, {}))
+        guid = office.local.find_queue(r".\orders").properties.id
+        office.tree.is_down = True
+        await office.service.refresh()
+        assert office.service.is_offline
+        for name in (f"PUBLIC={guid}", r".\orders", r"NEW\orders"):
+            assert not office.service.needs_lookup(name)
+            handle = office.driver.call(lambda name=name: office.local.open_queue(name, Mode()))  # type: ignore[misc]
+            assert handle.queue.properties.id == guid
+        assert office.service.own is not None
+        assert office.service.own.id == office.local.identity
+
+    in_office(test)
+
+
+def test_a_public_queue_of_this_manager_that_is_not_here_is_not_sent_to() -> None:
+    """DMPR-160: its object is in the directory, and was not read yet."""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        guid = await office.writer.create_queue(r"NEW\invoices", {})
+        name = f"PUBLIC={guid}"
+        await answer(office, lambda: office.service.look_up(name))
+        with pytest.raises(QueueNotFound, match="this manager"):
+            office.driver.call(lambda: office.local.open_queue(name, SEND))
+        await office.service.refresh()
+        handle = office.driver.call(lambda: office.local.open_queue(name, SEND))
+        assert handle.queue.name == "invoices"
+
+    in_office(test)
+
+
+def test_messages_for_a_public_queue_wait_while_the_directory_is_away() -> None:
+    """MQBR-041, MQBR-149, MQBR-150, SYS-044, SYS-045: what is known goes on."""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        orders = await guid_of(office.tree, ORDERS)
+        owner = await guid_of(office.tree, f"CN=msmq,CN=HQ-APP,OU=Servers,{BASE}")
+        name = f"PUBLIC={orders}"
+        await answer(office, lambda: office.service.look_up(name))
+        handle = office.driver.call(lambda: office.local.open_queue(name, SEND))
+        office.tree.is_down = True
+        await office.service.refresh()
+        assert office.service.is_offline
+        await office.driver.wait(lambda: handle.send([Message(b"known")]))
+        (entry,) = office.driver.call(
+            lambda: office.local.receiver.peek(handle.queue, 1, handle, wait=False)
+        ).result()
+        assert head_of(entry.packet).addressee == owner.bytes_le
+        office.service.names.forget(parse_format_name(name))  # as after a start
+        with pytest.raises(NoDs):
+            office.driver.call(lambda: office.local.open_queue(name, SEND))
+        assert handle.queue.messages == 1
+        office.tree.is_down = False
+        await office.service.refresh()
+        assert office.local.directory.owners[orders] == owner
+
+    in_office(test)
 
 
 def test_it_is_tried_every_minute() -> None:
@@ -249,7 +370,7 @@ def test_broken_objects_of_the_topology_are_reported() -> None:
 
 
 def test_a_workgroup_has_no_directory() -> None:
-    """The rules refuse what only a directory knows."""
+    """DMPR-159: the rules refuse what only a directory knows."""
 
     async def test(office: Office) -> None:
         office.local.directory.is_used = False

@@ -48,7 +48,7 @@ def test_out_routing_servers_come_before_everything_for_a_client() -> None:
 
 
 def test_servers_that_do_not_route_are_passed_over() -> None:
-    """MQBR-052."""
+    """MQBR-052, MQBR-094."""
     enterprise = Enterprise.of("04")
     lost, client = numbered(2, 99), enterprise.id("C3")
     servers = (lost, client, enterprise.id("RS2"))

@@ -6,5 +6,8 @@ from openmsmq.limits import KIB, NO_QUOTA
 
 
 def within_quota(quota: int | None, used: int, added: int) -> bool:
-    """Whether `added` bytes fit beside `used` bytes into a quota in KiB, if there is one."""
+    """Whether `added` bytes fit beside `used` bytes into a quota in KiB, if there is one.
+
+    ([MS-MQDMPR] 3.1.7.1.9)
+    """
     return quota is None or quota == NO_QUOTA or used + added <= quota * KIB

@@ -204,7 +204,8 @@ class Queues:
     def forwarding(self, name: FormatName, *, is_sideways: bool) -> ManagedQueue:
         """The outgoing queue for messages of others to a destination ([MS-MQQB] 3.1.5.8.5).
 
-        They have queues of their own, since only what is sent here is numbered here.
+        It needs no directory ([MS-MQDMPR] 3.1.7.1.5, A-27). They have queues of their own, since
+        only what is sent here is numbered here.
         """
         purpose = Purpose.FORWARD_NEARER if is_sideways else Purpose.FORWARD
         queue = self._by_name.get(_outgoing_key(name, purpose))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.unit.engine.station import parcel
-from tests.unit.engine.world import NOW, PARTNER, World
+from uuid import UUID
 
-from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin
+import pytest
+from tests.unit.engine.station import Station, parcel
+from tests.unit.engine.world import ME, NOW, PARTNER, World
+
+from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin, Refused
 from openmsmq.engine.arrivals.incoming import head_of
 from openmsmq.engine.arrivals.transit import TRACED, forward, transit_message
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.storage.layout import NEVER, Owed
+from openmsmq.limits import HOP_COUNT_MAX
+from openmsmq.names.format import PrivateName, PublicName
+from openmsmq.packet.builder import OptionalHeaders
+from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.walk import one_hop_more
-from openmsmq.properties.message import Acknowledge
+from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.routing.topology import RoutedManager, RoutingLink, Site, Topology
 
 
 def transit(packet: bytes, *, is_known: bool = True) -> NewMessage:
@@ -80,3 +87,88 @@ def test_a_router_reports_a_traced_message_if_it_reports_at_all(
     forward(world.core, work, bytes(packet), head_of(bytes(packet)), world.queue())
     expected = [one_hop_more(bytes(packet))] if reports and is_traced else []
     assert work.outcome.traced == expected
+
+
+THIRD = UUID(int=0x77)
+"A manager of another site."
+TO = PrivateName(THIRD, 5)
+
+
+def router() -> Station:
+    """A router between two sites."""
+    here, there = UUID(int=0x10), UUID(int=0x20)
+    managers = (
+        RoutedManager(ME, "here", (here,), router=True),
+        RoutedManager(PARTNER, "partner", (here,), router=True, address="192.0.2.9"),
+        RoutedManager(THIRD, "third", (there,), router=True),
+    )
+    station = Station()
+    station.core.route_by(
+        Topology(
+            {here: Site(here, "here"), there: Site(there, "there")},
+            (RoutingLink(here, there, 1, (ME, THIRD)),),
+            {manager.id: manager for manager in managers},
+        )
+    )
+    return station
+
+
+def kept(station: Station) -> list[bytes]:
+    """What a router keeps for the third manager."""
+    queue = station.core.queues.forwarding(TO, is_sideways=False)
+    return [entry.packet for entry in station.world.entries(queue)]
+
+
+def test_what_a_router_has_no_room_for_stays_with_its_sender() -> None:
+    """MQBR-109, MQBR-135, MQQB-241: it counts against the quota of the machine."""
+    station = router()
+    packet = parcel("x" * 3000, to=TO)
+    station.world.done(station.core.configure(quota=(len(packet) >> 10) + 1))
+    assert station.take(packet) is None
+    error = station.take(parcel("y" * 3000, number=2, to=TO))
+    assert isinstance(error, Refused)  # its session is closed, and it comes again
+    assert kept(station) == [one_hop_more(packet)]
+
+
+def test_a_transactional_message_that_went_round_is_refused_to_its_source() -> None:
+    """MQBR-114."""
+    station = router()
+    station.take(parcel(to=TO, hops=HOP_COUNT_MAX, place=(1, 7, 6)))
+    assert station.finals() == [(MessageClass.NACK_HOP_COUNT_EXCEEDED, 7)]
+    assert kept(station) == []
+
+
+def test_whether_a_queue_takes_a_message_is_not_for_a_router_to_say() -> None:
+    """MQBR-123: not even if its signature is none."""
+    station = router()
+    security = SecurityHeader.make(0, signature=b"none", sender_cert=b"no certificate")
+    packet = parcel("1", to=TO, headers=OptionalHeaders(security=security))
+    assert station.arrivals.examined([packet]) == [packet]
+    assert station.take(packet) is None
+    assert kept(station) == [one_hop_more(packet)]
+
+
+def test_a_router_goes_on_while_the_directory_is_away() -> None:
+    """MQBR-136."""
+    station = router()
+    station.core.directory.is_used = station.core.directory.is_offline = True
+    assert station.take(parcel("1", to=TO)) is None
+    public = parcel("2", number=2, to=PublicName(UUID(int=0x99)), manager=THIRD)
+    assert station.take(public) is None
+    assert len(kept(station)) == 1
+    assert station.core.queues.forwarding(PrivateName(THIRD, 0), is_sideways=False).messages == 1
+
+
+def test_routes_are_there_before_anything_can_come() -> None:
+    """MQBR-037: a manager that starts again has its table when it is made."""
+    world = World()
+    text = (
+        'sites = [{name = "a"}, {name = "b"}]\n'
+        'links = [{site1 = "a", site2 = "b", gates = ["here", "third"]}]\n'
+        f'managers = [{{name = "here", id = "{ME}", sites = ["a"], router = true}},'
+        f' {{name = "third", id = "{THIRD}", sites = ["b"], router = true}}]'
+    )
+    world.done(world.core.configure(topology=text))
+    again = world.restart().core
+    assert again.routes.decide(THIRD).hops == (THIRD,)
+    assert len(again.routes.table) == 1

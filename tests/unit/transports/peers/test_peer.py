@@ -40,7 +40,7 @@ def queue() -> ManagedQueue:
     ],
 )
 def test_the_name_says_which_peer_messages_go_to(name: str, key: object) -> None:
-    """MQQB-172: the directory knows who has a public queue, and HTTP is no session."""
+    """MQQB-172, MQQB-247: the directory knows who has a public queue, and HTTP is no session."""
     assert peer_key(parse_format_name(name)) == key
 
 
