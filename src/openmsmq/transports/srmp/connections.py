@@ -15,15 +15,18 @@ from typing import Final, NamedTuple, cast
 
 from openmsmq.errors import Malformed
 from openmsmq.net.keep_alive import enable_keep_alive
-from openmsmq.transports.srmp.limits import ANSWER_CONTENT_MAX, ANSWER_HEAD_MAX, CONNECT_S
+from openmsmq.transports.srmp.limits import (
+    ANSWER_CONTENT_MAX,
+    ANSWER_HEAD_MAX,
+    CONNECT_S,
+    HOST_ADDRESSES_MAX,
+)
 
 _HEAD_END: Final = b"\r\n\r\n"
 _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n]*)?")
 _HEADER: Final = re.compile(rb"([!#-'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*?)[ \t]*")
 _SIZE: Final = re.compile(rb"[0-9]{1,10}")
 _WITHOUT_CONTENT: Final = (204, 304)
-_ADDRESSES_MAX: Final = 8
-"Addresses of a host that are tried."
 
 
 class Answer(NamedTuple):
@@ -251,7 +254,7 @@ async def connect(place: Place) -> HttpConnection:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConnectionError(f"{host} has no address: {error}") from error
-    addresses = list(dict.fromkeys(address[4][0] for address in found))[:_ADDRESSES_MAX]
+    addresses = list(dict.fromkeys(address[4][0] for address in found))[:HOST_ADDRESSES_MAX]
     name = None if tls is None else host
     failed: OSError | None = None
     for address in addresses:

@@ -39,6 +39,9 @@ ANSWER_S: Final = 120.0
 CONNECT_S: Final = 20.0
 "Seconds that a connection may take to be made. At the limit: it is tried again later."
 
+HOST_ADDRESSES_MAX: Final = 8
+"Addresses of a host that are tried in turn. At the limit: the others are not."
+
 CLIENT_CONNECTIONS_MAX: Final = 1000
 "Connections to other managers. At the limit: requests wait for one."
 
