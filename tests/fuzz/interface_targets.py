@@ -9,7 +9,7 @@ from openmsmq.client.dependent.buffers import FIRST_SIZES, larger, message_in
 from openmsmq.client.management.answers import MACHINE, QUEUE, machine_of, queue_of, values_of
 from openmsmq.client.remote_read.messages import received_message
 from openmsmq.client.remote_read.old_calls import is_newer, read_results
-from openmsmq.errors import IllegalQueuePathName, Malformed, MQError
+from openmsmq.errors import IllegalPropertyValue, IllegalQueuePathName, Malformed, MQError
 from openmsmq.interfaces.management.stubs import GetInfoResults
 from openmsmq.interfaces.qm2qm import stubs as old
 from openmsmq.interfaces.supporting_server import stubs
@@ -77,7 +77,10 @@ def management_answer(stub: bytes) -> None:
 
 
 def dependent_answer(stub: bytes) -> None:
-    """What a supporting server answers to its clients: a message, a place, or the error."""
+    """What a supporting server answers to its clients: a message, a place, or the error.
+
+    A value that no message can have is `IllegalPropertyValue`, as if a program had given it.
+    """
     kinds = (
         stubs.ReceivedBuffer,
         stubs.OpenedQueue,
@@ -86,7 +89,7 @@ def dependent_answer(stub: bytes) -> None:
         stubs.RegistryResult,
         stubs.CursorNumbers,
     )
-    with suppress(Malformed):
+    with suppress(Malformed, IllegalPropertyValue):
         found = kinds[stub[0] % len(kinds)].decode(stub[1:]) if stub else None
         if isinstance(found, stubs.ReceivedBuffer):
             _received(found)

@@ -247,6 +247,8 @@ def _headers(buffer: Any) -> OptionalHeaders:
         flags |= TransactionFlags.LM if buffer.is_last else 0
         transaction = TransactionHeader(flags=flags | (number & 0xFFFFF) << 4)
     if kind or verified:
+        if kind > SecurityFlags.ST:
+            raise Malformed("ptb", 0, f"a sender of type {kind}")
         sender = buffer.sender[: buffer.sender_needed] if kind else b""
         security = SecurityHeader.make(kind | SecurityFlags.AI, security_id=sender)
     return OptionalHeaders(transaction=transaction, security=security, verified=verified)

@@ -65,6 +65,8 @@ def test_an_answer_that_is_no_message_is_refused() -> None:
     for name in ("body", "message_id", "priority", "correlation_id", "title", "sender"):
         with pytest.raises(Malformed, match=name):
             message_in(replace(asked, **{name: None}))
+    with pytest.raises(Malformed, match="sender of type"):
+        message_in(replace(asked, sender_type=1 << 16))
 
 
 def test_an_empty_buffer_has_room() -> None:
