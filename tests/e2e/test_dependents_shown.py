@@ -15,8 +15,9 @@ from playwright.sync_api import sync_playwright
 
 import openmsmq
 from openmsmq.access.users import Users
+from tests.e2e.console_pages import BROWSER
 from tests.e2e.managers import ManagerProcess, running, until
-from tests.e2e.test_console import BROWSER, logged_in
+from tests.e2e.test_console import logged_in
 from tests.e2e.test_console import pytestmark as needs_a_browser
 
 pytestmark = needs_a_browser

@@ -29,7 +29,7 @@ _SIZE: Final = re.compile(rb"[0-9]{1,10}")
 _WITHOUT_CONTENT: Final = (204, 304)
 
 
-class Answer(NamedTuple):
+class AnswerHead(NamedTuple):
     """What an answer says before its content, which means nothing."""
 
     status: int
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def read_answer(head: bytes) -> Answer:
+def read_answer(head: bytes) -> AnswerHead:
     """An answer up to its empty line ([RFC 9112] 4, 6.3, 9.3); `Malformed`.
 
     Where the content ends has to be said in one way only, lest another answer be seen in it.
@@ -61,9 +61,9 @@ def read_answer(head: bytes) -> Answer:
     status, size = int(found[2]), headers.get(b"content-length", b"")
     is_last |= b"close" in headers.get(b"connection", b"") or b"transfer-encoding" in headers
     if status in _WITHOUT_CONTENT or status < 200:
-        return Answer(status, 0, is_last)
+        return AnswerHead(status, 0, is_last)
     is_known = _SIZE.fullmatch(size) is not None and int(size) <= ANSWER_CONTENT_MAX
-    return Answer(status, int(size) if is_known else 0, is_last or not is_known)
+    return AnswerHead(status, int(size) if is_known else 0, is_last or not is_known)
 
 
 class HttpConnection(asyncio.Protocol):
@@ -99,7 +99,7 @@ class HttpConnection(asyncio.Protocol):
                 self.close()
 
     def data_received(self, data: bytes) -> None:
-        """A part of an answer; what nobody has asked for ends the connection."""
+        """A part of an answer; what was not asked for ends the connection."""
         answered = self._answered
         if answered is None or answered.done():
             self.close()
@@ -120,7 +120,7 @@ class HttpConnection(asyncio.Protocol):
         elif len(received) > ANSWER_HEAD_MAX:
             answered.set_exception(ConnectionError("the head of the answer does not end"))
 
-    def _take_answer(self) -> Answer | None:
+    def _take_answer(self) -> AnswerHead | None:
         """The answer, if it is there; those that only say that it will come are passed over."""
         while (end := self._received.find(_HEAD_END)) >= 0:
             if end > ANSWER_HEAD_MAX:
@@ -139,7 +139,7 @@ class HttpConnection(asyncio.Protocol):
             self._answered.set_exception(error or ConnectionError(reason))
 
     def close(self) -> None:
-        """End it; what waits to be sent is forgotten."""
+        """End it; requests that are not sent yet are forgotten."""
         self.is_usable = False
         if self._transport is not None:
             self._transport.abort()

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from openmsmq.errors import Malformed
-from openmsmq.transports.srmp.connections import Answer, Connections, Place, read_answer
+from openmsmq.transports.srmp.connections import AnswerHead, Connections, Place, read_answer
 from openmsmq.transports.srmp.limits import ANSWER_CONTENT_MAX, ANSWER_HEAD_MAX
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -18,24 +18,27 @@ REQUEST = b"POST /msmq/q HTTP/1.1\r\nHost: there\r\nContent-Length: 2\r\n\r\nab"
 @pytest.mark.parametrize(
     ("head", "expected"),
     [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 0", Answer(200, 0, False)),
-        (b"HTTP/1.1 200\r\ncontent-length:7 ", Answer(200, 7, False)),
-        (b"HTTP/1.1 204 No Content", Answer(204, 0, False)),
-        (b"HTTP/1.1 100 Continue", Answer(100, 0, False)),
-        (b"HTTP/1.0 200 OK\r\nContent-Length: 0", Answer(200, 0, True)),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Close", Answer(200, 0, True)),
-        (b"HTTP/1.1 200 OK", Answer(200, 0, True)),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1", Answer(200, 1, True)),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: -1", Answer(200, 0, True)),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999", Answer(200, 0, True)),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0", AnswerHead(200, 0, False)),
+        (b"HTTP/1.1 200\r\ncontent-length:7 ", AnswerHead(200, 7, False)),
+        (b"HTTP/1.1 204 No Content", AnswerHead(204, 0, False)),
+        (b"HTTP/1.1 100 Continue", AnswerHead(100, 0, False)),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 0", AnswerHead(200, 0, True)),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Close", AnswerHead(200, 0, True)),
+        (b"HTTP/1.1 200 OK", AnswerHead(200, 0, True)),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1", AnswerHead(200, 1, True)),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -1", AnswerHead(200, 0, True)),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999", AnswerHead(200, 0, True)),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked",
-            Answer(200, 0, True),
+            AnswerHead(200, 0, True),
         ),
-        (b"HTTP/1.1 400 Bad\r\nContent-Length: %d" % ANSWER_CONTENT_MAX, Answer(400, 65536, False)),
+        (
+            b"HTTP/1.1 400 Bad\r\nContent-Length: %d" % ANSWER_CONTENT_MAX,
+            AnswerHead(400, 65536, False),
+        ),
     ],
 )
-def test_an_answer_says_where_it_ends_or_is_the_last(head: bytes, expected: Answer) -> None:
+def test_an_answer_says_where_it_ends_or_is_the_last(head: bytes, expected: AnswerHead) -> None:
     assert read_answer(head) == expected
 
 
@@ -129,7 +132,7 @@ def test_answers_that_only_say_that_one_will_come_are_passed_over() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        OK + b"HTTP/1.1 500 An answer that nobody has asked for\r\n\r\n",
+        OK + b"HTTP/1.1 500 An answer that was not asked for\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.0 200 OK\r\n\r\n",
@@ -144,7 +147,7 @@ def test_a_connection_with_more_or_less_than_an_answer_is_closed(answer: bytes) 
     assert with_peer(test, answering(answer)) == 3
 
 
-def test_what_comes_while_nobody_asks_closes_the_connection() -> None:
+def test_an_answer_without_a_request_closes_the_connection() -> None:
     said = asyncio.Event()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -203,6 +206,7 @@ def test_requests_wait_for_room_at_a_host() -> None:
 
 
 def test_connections_that_are_not_used_are_closed() -> None:
+    """SRMP-275."""
     closed = asyncio.Event()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import openmsmq
 from openmsmq.cli.doctor.findings import check_up
-from openmsmq.cli.doctor.routing import topology_risks
+from openmsmq.cli.doctor.routes import topology_risks
 from openmsmq.cli.options import ManagerLocation
 
 SITE, SYSTEM, OTHER = (UUID(int=number) for number in (0x20, 0x21, 0x22))
