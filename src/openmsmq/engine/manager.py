@@ -231,6 +231,8 @@ class QueueManager(Core):
         if isinstance(name, MultipleName):
             return self._open_several(name, mode, caller)
         if isinstance(name, ConnectorName):
+            if mode.access == Access.SEND:  # whether there is such a queue is not said
+                raise UnsupportedFormatNameOperation(f"{name}: only the queue manager writes to it")
             queue = self.queues.find_connector(name)
         elif (local := self.resolver.local(name)) is None:
             queue = self._open_remote(name, mode)

@@ -31,6 +31,7 @@ from openmsmq.rpc.ndr.kinds import (
     HandleKind,
     Integer,
     NdrKind,
+    Pointer,
     Scope,
     Sized,
     Uuid,
@@ -58,6 +59,8 @@ class Structure:
     _plain: ClassVar[Plain | None]
     ALIGNMENT: ClassVar[int]
     "Its widest member's (C706 14.3.7)."
+    _is_whole: ClassVar[bool]
+    "Sizes stand behind the arrays that they are of: pointees are read when all fields are."
 
     @classmethod
     def decode(cls, data: bytes, order: Order = "<") -> Self:
@@ -72,7 +75,9 @@ class Structure:
         values: dict[str, Any] = {}
         for name, kind in cls._kinds:
             values[name] = kind.read(reader, name, values)
-            reader.flush()
+            if not cls._is_whole:
+                reader.flush()
+        reader.flush()
         return cls(*_resolved(cls._kinds, values))
 
     def encode(self) -> bytes:
@@ -86,7 +91,9 @@ class Structure:
         values = self._values()
         for name, kind in self._kinds:
             kind.write(writer, values[name], values)
-            writer.flush()
+            if not self._is_whole:
+                writer.flush()
+        writer.flush()
         return bytes(writer.out)
 
     def _values(self) -> dict[str, Any]:
@@ -104,8 +111,18 @@ def structure(cls: type[StructureT]) -> type[StructureT]:
     names = [field.name for field in fields(cast(Any, made))]
     made._kinds = tuple((name, _kind_of(hints[name])) for name in names)
     made.ALIGNMENT = max((kind.widest for _, kind in made._kinds), default=1)
+    made._is_whole = any(
+        size in names[at:] for at, (_, kind) in enumerate(made._kinds) for size in _sizes_of(kind)
+    )
     made._plain = Plain.of(made._kinds)
     return made
+
+
+def _sizes_of(kind: NdrKind) -> tuple[str | None, ...]:
+    """The fields that say how many elements an array has, behind pointers too."""
+    while isinstance(kind, Pointer):
+        kind = kind.target
+    return (kind.size_is, kind.length_is) if isinstance(kind, Sized) else ()
 
 
 def nested(cls: type[Structure]) -> NdrKind:

@@ -97,6 +97,30 @@ def test_structures_lie_in_arguments_and_pointees_follow_each() -> None:
     assert Nested.decode(data + b"something behind it") == value
 
 
+@structure
+class SizeBehind(Structure):
+    """A structure whose pointee's size follows it."""
+
+    data: Annotated[bytes | None, Pointer(ByteArray(most=100, size_is="size"))]
+    size: U32
+
+
+@structure
+class Around(Structure):
+    """Arguments with such a structure."""
+
+    inside: SizeBehind
+
+
+def test_a_size_behind_its_array_is_checked_alone_and_inside_of_arguments() -> None:
+    stub = Around(SizeBehind(b"abc", 3)).encode()
+    assert Around.decode(stub).inside == SizeBehind(b"abc", 3)
+    lying = stub[:4] + (4).to_bytes(4, "little") + stub[8:]
+    for kind in (Around, SizeBehind):
+        with pytest.raises(Malformed, match="max_count 3 is not 4"):
+            kind.decode(lying)
+
+
 def test_our_own_wrong_count_is_an_assertion() -> None:
     with pytest.raises(AssertionError):
         Nested(7, ARGUMENTS, Buffer(1, 4, b"abc"), 9).encode()
