@@ -117,7 +117,7 @@ COMMANDS: Final = {
     ),
     "session": (
         "sessions.command:session",
-        "List and end connections of other queue managers and of programs with a service.",
+        "List and end connections of other queue managers, programs and dependent clients.",
     ),
     "spark": ("spark:spark", "Prepare a Spark cluster."),
     "subscription": (
