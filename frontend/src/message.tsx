@@ -42,7 +42,7 @@ export function MessageScreen(props: { queue: string; lookup: string }) {
   const [wanted, setWanted] = useState<Wanted>();
   const [editing, setEditing] = useState(false);
   const act = (what: string) => setWanted({ manager: name, queue: props.queue, act: what, ids: [props.lookup] });
-  const acts = (props.queue.endsWith(";trash") ? ["restore", "delete"] : ["return", "move", "copy", "delete"]).filter((one) => one === "delete" || one === "restore" ? may("read") : may("read", "operate"));
+  const acts = (props.queue.endsWith(";console-trash") ? ["restore", "delete"] : ["return", "move", "copy", "delete"]).filter((one) => one === "delete" || one === "restore" ? may("read") : may("read", "operate"));
   useKeys((event) => { const one = ({ r: "return", m: "move", c: "copy", Delete: "delete" } as Record<string, string>)[event.key]; if (one && acts.includes(one) && isOurs(event)) { event.preventDefault(); act(one); } });
   if (!details) return <Head title="Message" />;
   const { message } = details;

@@ -76,7 +76,7 @@ export function Messages(props: { queue: string }) {
     const words = find.toString();
     return pageOf(name, queue) + (words && "?" + words);
   };
-  const inTrash = queue.endsWith(";trash");
+  const inTrash = queue.endsWith(";console-trash");
   const acts = inTrash ? ["restore", "delete"] : ["return", "move", "copy", "delete"];
   const mayDo = (one: string) => one === "delete" || one === "restore" ? may("read") : may("read", "operate");
   useKeys((event) => {

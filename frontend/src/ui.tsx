@@ -53,7 +53,7 @@ export const Act = (props: { main?: boolean; onClick: () => void; children: Comp
 
 export interface Wanted { manager: string; queue: string; act: string; ids?: string[]; filter?: string }
 
-const isKept = (queue: string) => !/\$$/.test(queue) && !/;trash$/.test(queue);
+const isKept = (queue: string) => !/\$$/.test(queue) && !/;console-trash$/.test(queue);
 
 /** Freezes an act as a plan, shows it, runs it, follows it, and takes it back where that is possible. */
 export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) => void }) {

@@ -97,7 +97,7 @@ def test_deleted_messages_come_back_with_the_keyboard_alone(page: Page, shop: Pl
     page.locator("dialog button.danger").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog >> text=done: 2 done")
-    assert (shop.count("orders"), shop.count("orders;trash")) == (before - 2, 2)
+    assert (shop.count("orders"), shop.count("orders;console-trash")) == (before - 2, 2)
     page.locator("dialog button:text-is('Undo')").focus()
     page.keyboard.press("Enter")
     until(lambda: shop.count("orders") == before)
@@ -112,7 +112,7 @@ def test_what_is_in_the_trash_is_restored(page: Page, shop: Place) -> None:
     page.click("text=Delete…")
     plan(page, "Delete")
     page.click("dialog >> text=Close")
-    page.goto(f"{shop.place}/m/shop01/q/orders;trash")
+    page.goto(f"{shop.place}/m/shop01/q/orders;console-trash")
     page.wait_for_selector("tbody tr")
     assert page.locator("button:text-is('Return…')").count() == 0
     page.click("text=Restore…")

@@ -20,8 +20,8 @@ from openmsmq.types.access import Access
 from openmsmq.types.queues import VISIBLE, QueueInfo, QueueKind
 from openmsmq.types.received import ReceivedMessage
 
-TRASH: Final = "trash"
-"The subqueue."
+TRASH: Final = "console-trash"
+"The subqueue; the name is the console's own, so that no queue of a program is emptied."
 _log: Final = logging.getLogger(__name__)
 
 

@@ -9,6 +9,7 @@ from tests.unit.console.harness import Desk, at_desk
 from openmsmq import Message
 from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.console.desk.letters import FAILED_IN, FAILED_WITH, quoted
+from openmsmq.console.desk.trash import TRASH
 from openmsmq.console.filters import parse_filter
 
 FAILED = encode_nservicebus({FAILED_IN: "billing@shop02", FAILED_WITH[0]: "System.Timeout"})
@@ -37,7 +38,7 @@ async def test_poison_messages_are_letters(desk: Desk) -> None:
     await queue.send("x")
     await queue.move((await queue.peek(0)).lookup_id, "poison")
     await queue.send("y")
-    await queue.move((await queue.peek(0)).lookup_id, "trash")
+    await queue.move((await queue.peek(0)).lookup_id, TRASH)
     (found,) = await desk.ask("GET", "/deadletters")
     (group,) = found["letters"]["groups"]
     assert (group["reason"], group["count"]) == ("aborted too often", 1)

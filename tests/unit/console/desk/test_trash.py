@@ -41,10 +41,10 @@ async def test_what_is_deleted_waits_in_the_trash_and_comes_back_to_its_place(de
     queue = await desk.manager.create_queue("orders")
     await queue.send_many([Message("x", label=str(n)) for n in range(5)])
     done = await run(desk, {"queue": "orders", "act": "delete", "filter": "label:1 OR label:3"})
-    assert (done["done"], done["trash"]) == (2, f"{ORDERS};trash")
+    assert (done["done"], done["trash"]) == (2, f"{ORDERS};console-trash")
     assert "message move orders" in done["command"]
     assert await labels(desk, "orders") == ["0", "2", "4"]
-    assert await labels(desk, "orders;trash") == ["1", "3"]
+    assert await labels(desk, "orders;console-trash") == ["1", "3"]
     undo = await desk.ask("POST", f"/plans/{done['id']}/undo", status=201)
     assert (undo["act"], undo["count"]) == ("restore", 2)
     assert (await carry_out(desk, undo))["state"] == "done"
@@ -58,7 +58,7 @@ async def test_a_message_of_a_subqueue_comes_back_to_it(desk: Desk) -> None:
     await queue.send(Message("x", label="bad"))
     await queue.move((await queue.peek(0)).lookup_id, "poison")
     done = await run(desk, {"queue": "orders;poison", "act": "delete"})
-    assert done["trash"] == f"{ORDERS};trash"
+    assert done["trash"] == f"{ORDERS};console-trash"
     undo = await desk.ask("POST", f"/plans/{done['id']}/undo", status=201)
     assert (await carry_out(desk, undo))["state"] == "done"
     assert await labels(desk, "orders;poison") == ["bad"]
@@ -74,7 +74,7 @@ async def test_what_is_deleted_for_good_or_from_the_trash_is_gone(desk: Desk) ->
     assert (done["done"], done["trash"]) == (1, "")
     await desk.ask("POST", f"/plans/{done['id']}/undo", status=409)
     await run(desk, {"queue": "orders", "act": "delete"})
-    emptied = await run(desk, {"queue": "orders;trash", "act": "delete"})
+    emptied = await run(desk, {"queue": "orders;console-trash", "act": "delete"})
     assert (emptied["done"], emptied["trash"]) == (1, "")
     assert sum(one.messages for one in await desk.manager.queues(everything=True)) == 0
 
@@ -92,3 +92,13 @@ async def test_the_trash_is_emptied_after_a_day(desk: Desk) -> None:
     now += 61
     assert await keeper.empty() == 2
     assert await keeper.empty() == 0
+
+
+@at_desk
+async def test_a_subqueue_of_a_program_is_never_emptied(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send("kept")
+    await queue.move((await queue.peek(0)).lookup_id, "trash")
+    keeper = TrashKeeper(desk.manager, lambda: time.time() + 10 * TRASH_S)
+    assert await keeper.empty() == 0
+    assert await labels(desk, "orders;trash") == [""]
