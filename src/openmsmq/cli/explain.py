@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import click
@@ -23,18 +23,8 @@ from openmsmq.cli.options import (
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
 from openmsmq.errors import AccessDenied, MQError, QueueNotFound
 from openmsmq.types.history import HistoryEvent
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import SEARCHED
 from openmsmq.types.received import ReceivedMessage
-
-_KEPT: Final = (
-    QueueKind.PRIVATE,
-    QueueKind.PUBLIC,
-    QueueKind.SYSTEM,
-    QueueKind.JOURNAL,
-    QueueKind.SUBQUEUE,
-    QueueKind.CONNECTOR,
-)
-"Kinds of queues that messages are looked for in."
 
 
 class MessageId(click.ParamType[str]):
@@ -140,7 +130,7 @@ def _labelled(
 
 def _kept(manager: Manager) -> Iterator[ReceivedMessage]:
     for info in manager.queues(everything=True):
-        if info.messages and info.kind in _KEPT:
+        if info.messages and info.kind in SEARCHED:
             try:
                 with manager.open_queue(info.name) as queue:
                     yield from walk_on(queue)

@@ -119,7 +119,7 @@ def _of_outgoing(one: OutgoingInfo) -> list[FindingView]:
 
 
 def _count(number: int, what: str) -> str:
-    """So many of something."""
+    """A count with its noun."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 

@@ -54,6 +54,15 @@ class Poison(StrEnum):
 PRIVACY = ("none", "optional", "body")
 "Which messages a queue takes, by number: clear ones, both, or encrypted ones."
 VISIBLE = (QueueKind.PRIVATE, QueueKind.PUBLIC)
+SEARCHED = (
+    QueueKind.PRIVATE,
+    QueueKind.PUBLIC,
+    QueueKind.SYSTEM,
+    QueueKind.JOURNAL,
+    QueueKind.SUBQUEUE,
+    QueueKind.CONNECTOR,
+)
+"Kinds of queues that messages are looked for in."
 COME_AND_GO = (QueueKind.SUBQUEUE, QueueKind.OUTGOING, QueueKind.CONNECTOR)
 "Queues that the store has while messages of them are in it."
 

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Final
 
 from openmsmq.client._async.manager import Manager
 from openmsmq.console.desk.models import HistoryHit, NewSearch, SearchView
@@ -27,17 +26,8 @@ from openmsmq.console.links import Links
 from openmsmq.console.problems import RequestRefused
 from openmsmq.errors import AccessDenied, MQError, QueueNotFound
 from openmsmq.types.access import Access
-from openmsmq.types.queues import QueueInfo, QueueKind
+from openmsmq.types.queues import SEARCHED, QueueInfo
 
-KEPT: Final = (
-    QueueKind.PRIVATE,
-    QueueKind.PUBLIC,
-    QueueKind.SYSTEM,
-    QueueKind.JOURNAL,
-    QueueKind.SUBQUEUE,
-    QueueKind.CONNECTOR,
-)
-"Kinds of queues that messages are looked for in."
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 "The turn of one search among others."
 
@@ -107,7 +97,7 @@ class Search:
         self.answers[name] = denied[0] if kept and len(denied) == len(kept) else "ok"
 
     def _is_asked(self, info: QueueInfo) -> bool:
-        return info.kind in KEPT and is_like(info.name, f"*{self.asked.queues.strip('*')}*")
+        return info.kind in SEARCHED and is_like(info.name, f"*{self.asked.queues.strip('*')}*")
 
     async def _look(self, name: str, manager: Manager, info: QueueInfo) -> str:
         """Look at the messages of one queue; why it could not be opened, if so."""

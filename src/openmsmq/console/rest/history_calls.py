@@ -97,7 +97,7 @@ HISTORY_ROUTES: Final = (
         "How a search stands, and its hits",
         show_search,
         SearchView,
-        query={"after": "only hits behind so many"},
+        query={"after": "skip this many hits"},
     ),
     ApiRoute("DELETE", "/searches/{search}", "peek", "Stop a search", stop_search, status=204),
 )
