@@ -29,6 +29,10 @@ COLLECTIONS: Final = (10_000, 5, 100)
 "New objects after which the garbage collector looks at them, and how often it does before it looks"
 "at older ones, and at all. Each look holds up everybody, the longer the more there is to look at."
 
+THREAD_SWITCH_S: Final = 0.0005
+"Seconds after which a thread that has work is let in: the commit thread comes back from the disk,"
+"and programs wait for what it has to say. Python's own 5 ms are longer than a commit."
+
 MEMORY_KEPT: Final = 30 * 1024 * 1024
 "Bytes; beyond 32 MiB glibc learns nothing."
 
@@ -142,6 +146,7 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     listeners = StandardListeners(config, descriptors, _console_pages(config), reload=load)
     service = Service(config, listeners, reload=load)
     _relax_collector()
+    sys.setswitchinterval(THREAD_SWITCH_S)
     _keep_memory()
     with asyncio.Runner(loop_factory=_loop_factory(config.event_loop)) as runner:
         runner.run(service.run())

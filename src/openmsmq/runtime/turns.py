@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 SHARE_S: Final = 0.002
 "Seconds of each round of the event loop; the last piece of work may exceed it."
-COMMIT_SHARES_S: Final = (0.0005, 0.02)
+COMMIT_SHARES_S: Final = (0.0005, 0.004)
 "Seconds of work between two commits, at least and at most."
 WRITE_MAX_S: Final = 0.005
 "Seconds that the loop may be held up by writing a commit before it is given less to write."

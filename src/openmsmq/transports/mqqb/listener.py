@@ -453,9 +453,9 @@ class Spoken:
         while later and len(found) < self._pieces and isinstance(piece := later[0], bytes):
             found.append(piece)
             later.popleft()
-        began = time.thread_time()
+        began = time.perf_counter()
         self._take(b"".join(found), self._listener.now())
-        took = time.thread_time() - began
+        took = time.perf_counter() - began
         if took > TURN_S:
             self._pieces = max(1, len(found) // 2)
         elif took < TURN_S / 2 and len(found) == self._pieces:

@@ -580,7 +580,7 @@ def test_what_costs_little_is_handled_in_larger_pieces(
 
     async def test() -> None:
         async with at(tmp_path, "a") as (house, place):
-            monkeypatch.setattr(module, "time", SimpleNamespace(thread_time=lambda: worked))
+            monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: worked))
             monkeypatch.setattr(house.transport, "accept", Listening)
             _, writer = await asyncio.open_connection(*place)
             writer.write(bytes(3000))
