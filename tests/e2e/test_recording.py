@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from openmsmq import Access, Message
 from openmsmq.capture.capture import read_frames
 from openmsmq.capture.packets import captured_packets
+from openmsmq.transports.mqqb.ping import Pinger
 from tests.e2e.managers import PATIENCE, ManagerProcess, running, until
 
 pytestmark = pytest.mark.slow
@@ -50,6 +53,22 @@ def test_a_session_is_recorded_and_decoded(
     assert kinds[:2] == ["EstablishConnection", "EstablishConnection"]
     assert "UserMessage" in kinds
     assert {packet.target for packet in packets} >= {b.place}
+
+
+def test_pings_are_recorded_beside_sessions(tmp_path: Path) -> None:
+    recorded = tmp_path / "recorded"
+    a = ManagerProcess(tmp_path, "a", options=("--record", str(recorded), "--ping-port", "0"))
+    with running(a), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+        asker.settimeout(PATIENCE)
+        asker.connect(tuple(a.ready["ping"]))
+        request = Pinger(uuid4()).request()
+        asker.send(request)
+        response = asker.recv(100)
+        a.stop()
+    [path] = recorded.glob("*-pings_0-*.pcap")
+    with path.open("rb") as file:
+        said = [packet.description.data for packet in captured_packets(read_frames(file))]
+    assert said == [request, response]
 
 
 def test_sessions_go_on_when_recording_stops(
