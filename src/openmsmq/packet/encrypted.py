@@ -13,7 +13,7 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, SIZES, ProtectedLayout, properties_offset, u32
 from openmsmq.properties.message import ALGORITHMS, EncryptionAlgorithm, PrivacyLevel
-from openmsmq.wire.text import padding, round_up
+from openmsmq.wire.text import padding
 
 _PRIVACY: Final = MessagePropertiesStart.offset_of("PrivacyLevel")
 _ALGORITHM: Final = MessagePropertiesStart.offset_of("EncryptionAlgorithm")
@@ -23,9 +23,10 @@ _FITTING: Final = frozenset(
 _U32: Final = Struct("<I").pack
 _PACK_SECURITY: Final = Struct("<HHH").pack
 "Flags, SenderIdSize and EncryptionKeySize."
-_VALUES: Final = Struct("<IIIII").unpack_from
 _PACK_VALUES: Final = Struct("<IIIII").pack
 "MessageSize, AllocationBodySize, PrivacyLevel, HashAlgorithm and EncryptionAlgorithm."
+_VALUES_SIZE: Final = 20
+_ENCRYPTED: Final = SecurityFlags.EB | SecurityFlags.AI
 _EMPTY: Final = SecurityHeader.make(0).encode()
 
 
@@ -63,49 +64,64 @@ def with_cipher(
     """
     packet = with_security(packet)
     layout = layout or ProtectedLayout(packet)
-    size, _, _, hashed, _ = _VALUES(packet, layout.properties + SIZES)
+    start, size, taken, _, hashed, _ = layout.values(packet)
     values = _PACK_VALUES(size, len(body), level, hashed, algorithm)
-    marks = layout.flags | SecurityFlags.EB | SecurityFlags.AI
-    return _rebuilt(packet, layout, marks, blob, body, values)
+    return _rebuilt(packet, layout, layout.flags | _ENCRYPTED, blob, body, values, start, taken)
 
 
-def without_cipher(packet: bytes, body: bytes, layout: ProtectedLayout | None = None) -> bytes:
-    """A message as it is stored: its body clear, EB and the key gone ([MS-MQQB] 3.1.5.8.3)."""
+def without_cipher(
+    packet: bytes, body: bytes, layout: ProtectedLayout | None = None, flags: int | None = None
+) -> bytes:
+    """A message as it is stored: its body clear, EB and the key gone ([MS-MQQB] 3.1.5.8.3).
+
+    `flags` are those of its SecurityHeader then, if they are known.
+    """
     layout = layout or ProtectedLayout(packet)
-    values = _PACK_VALUES(len(body), len(body), *_VALUES(packet, layout.properties + SIZES)[2:])
-    return _rebuilt(packet, layout, layout.flags & ~SecurityFlags.EB, b"", body, values)
+    start, _, taken, level, hashed, algorithm = layout.values(packet)
+    flags = layout.flags & ~SecurityFlags.EB if flags is None else flags
+    values = _PACK_VALUES(len(body), len(body), level, hashed, algorithm)
+    return _rebuilt(packet, layout, flags, b"", body, values, start, taken)
 
 
 def _rebuilt(
-    packet: bytes, layout: ProtectedLayout, flags: int, key: bytes, body: bytes, values: bytes
+    packet: bytes,
+    layout: ProtectedLayout,
+    flags: int,
+    key: bytes,
+    body: bytes,
+    values: bytes,
+    start: int,
+    taken: int,
 ) -> bytes:
-    """A message with another body and EncryptionKey, and the sizes that come of it."""
+    """A message with another body and EncryptionKey, and the sizes that come of it.
+
+    Its body begins at `start` and takes so many bytes.
+    """
     at, place = layout.security, layout.properties + SIZES
-    start, _, taken = layout.body_range(packet)
-    head = b"".join(
-        (
-            packet[12:at],
-            _PACK_SECURITY(flags, layout.header.sender_id_size, len(key)),
-            packet[at + 6 : layout.key.start],
-            key,
-            padding(len(key)),
-            packet[layout.signature.start : place],
-            values,
-            packet[place + len(values) : start],
-        )
-    )
-    before = 12 + len(head) + len(body)
-    rest = padding(before) + packet[round_up(start + taken) :]
-    size = before + len(rest)
+    key_at, key_end = layout.key.start, layout.signature.start
+    pad = padding(len(key))
+    before = start + key_at - key_end + len(key) + len(pad) + len(body)
+    filled, end = padding(before), start + taken + 3 & ~3
+    size = before + len(filled) + max(0, len(packet) - end)
     if size > limits.PACKET_SIZE_MAX:
         raise MessageTooLarge(f"the message takes {size} bytes when it is encrypted")
-    return b"".join((packet[:8], _U32(size), head, body, rest))
-
-
-def privacy_of(packet: bytes, layout: ProtectedLayout) -> tuple[int, int]:
-    """PrivacyLevel and EncryptionAlgorithm ([MS-MQMQ] 2.2.19.3)."""
-    _, _, level, _, algorithm = _VALUES(packet, layout.properties + SIZES)
-    return level, algorithm
+    return b"".join(
+        (
+            packet[:8],
+            _U32(size),
+            packet[12:at],
+            _PACK_SECURITY(flags, layout.header.sender_id_size, len(key)),
+            packet[at + 6 : key_at],
+            key,
+            pad,
+            packet[key_end:place],
+            values,
+            packet[place + _VALUES_SIZE : start],
+            body,
+            filled,
+            packet[end:],
+        )
+    )
 
 
 def is_fitting(level: int, algorithm: int) -> bool:

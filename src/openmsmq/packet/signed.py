@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -27,8 +27,7 @@ from openmsmq.packet.walk import (
     u32,
 )
 from openmsmq.properties.message import HashAlgorithm, SignatureType
-from openmsmq.security.digests import digest
-from openmsmq.security.rsa import RsaPublicKey, matching_digest
+from openmsmq.security.rsa import RsaPublicKey, is_digest, opened
 from openmsmq.wire.text import padding
 
 NO_SIGNATURE: Final = (b"", bytes(4))
@@ -37,12 +36,18 @@ NameBytes = tuple[bytes, bytes, bytes]
 "What stands for the destination, the administration and the response queue."
 _SOURCE: Final = USER + UserHeaderStart.offset_of("SourceQueueManager")
 _CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
+_CLASS_END: Final = _CLASS + 2
 _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
+_CORRELATION_END: Final = _CORRELATION + 20
 _BODY_TYPE: Final = MessagePropertiesStart.offset_of("BodyType")
+_BODY_TYPE_END: Final = _BODY_TYPE + 4
 _APPLICATION_TAG: Final = MessagePropertiesStart.offset_of("ApplicationTag")
+_APPLICATION_TAG_END: Final = _APPLICATION_TAG + 4
 _HASH_ALGORITHM: Final = MessagePropertiesStart.offset_of("HashAlgorithm")
 _OWN_ORDER: Final = (SignatureType.MSMQ_2_0, SignatureType.MSMQ_1_0, SignatureType.MSMQ_3_0)
 _LISTED_ORDER: Final = (SignatureType.MSMQ_3_0,)
+_DM: Final = UserFlags.DM
+_JOURNALING: Final = UserFlags.JN | UserFlags.JP
 _ACKNOWLEDGEMENTS: Final = PropertyFlags.PA | PropertyFlags.PR | PropertyFlags.NA | PropertyFlags.NR
 
 
@@ -140,48 +145,38 @@ def layout_fields(data: bytes, layout: ProtectedLayout) -> SignedFields:
 
 
 def find_own_signature(
-    data: bytes, layout: ProtectedLayout, key: RsaPublicKey, body: bytes
+    data: bytes, layout: ProtectedLayout, info: bytes, algorithm: int, body: bytes
 ) -> SignatureType | None:
     """Which signature is right of a message whose parts were found, and which has one destination.
 
-    The same as `find_signature`: nearly always it is of version 2.0, which is looked at first.
+    The same as `find_signature`, `info` being what was signed: nearly always it is of version 2.0,
+    which is looked at first.
     """
-    algorithm = hash_algorithm_at(data, layout)
-
-    def digests() -> Iterator[tuple[SignatureType, bytes]]:
-        yield SignatureType.MSMQ_2_0, digest(algorithm, signed_at(data, layout, body))
-        fields = layout_fields(data, layout)
-        for kind in _OWN_ORDER[1:]:
-            yield kind, digest(algorithm, signed_bytes(fields, kind, body))
-
-    return matching_digest(key, data[layout.signature], algorithm, digests())
+    if is_digest(info, algorithm, signed_at(data, layout, body)):
+        return SignatureType.MSMQ_2_0
+    return _kind_of(layout_fields(data, layout), _OWN_ORDER[1:], info, algorithm, body)
 
 
 def signed_at(data: bytes, layout: ProtectedLayout, body: bytes) -> bytes:
     """What is hashed for a signature of version 2.0 ([MS-MQMQ] 2.5.2); see `signed_bytes`."""
-    at = layout.properties
-    destination, admin, response = layout.names
+    at, (destination, admin, response) = layout.properties, layout.names
+    delivery = _delivery(layout.user_flags, u16(data, 2)[0], data[at])
     return b"".join(
         (
-            data[at + _CORRELATION : at + _CORRELATION + 20],
-            data[at + _APPLICATION_TAG : at + _APPLICATION_TAG + 4],
+            data[at + _CORRELATION : at + _CORRELATION_END],
+            data[at + _APPLICATION_TAG : at + _APPLICATION_TAG_END],
             body,
             data[at + LABEL : at + LABEL + 2 * data[at + 1]],
             response,
             admin,
-            data[_SOURCE : _SOURCE + 16],
-            _delivery(layout.user_flags, u16(data, 2)[0], data[at]),
-            data[at + _CLASS : at + _CLASS + 2],
-            data[at + _BODY_TYPE : at + _BODY_TYPE + 4],
+            layout.source,
+            delivery,
+            data[at + _CLASS : at + _CLASS_END],
+            data[at + _BODY_TYPE : at + _BODY_TYPE_END],
             layout.connector,
             destination,
         )
     )
-
-
-def hash_algorithm_at(data: bytes, layout: ProtectedLayout) -> int:
-    """HashAlgorithm of a message whose parts were found."""
-    return int(u32(data, layout.properties + _HASH_ALGORITHM)[0])
 
 
 def _fields_at(
@@ -210,8 +205,8 @@ def _fields_at(
 
 def _delivery(user: int, base: int, properties: int) -> bytes:
     """Delivery mode, priority, journaling and acknowledgements as they are hashed."""
-    journaling = (user & (UserFlags.JN | UserFlags.JP)) >> 8
-    return bytes(((user & UserFlags.DM) >> 5, base & 7, journaling, properties & _ACKNOWLEDGEMENTS))
+    journaling = (user & _JOURNALING) >> 8
+    return bytes(((user & _DM) >> 5, base & 7, journaling, properties & _ACKNOWLEDGEMENTS))
 
 
 def signed_bytes(fields: SignedFields, kind: SignatureType, body: bytes) -> bytes:
@@ -275,9 +270,20 @@ def find_signature(fields: SignedFields, key: RsaPublicKey, body: bytes) -> Sign
     there is only 3.0. RSA is computed once for all of them.
     """
     signature = fields.signature
-    if not signature:
+    info = opened(key.opener(), signature) if signature else b""
+    if not info:
         return None
     order = _LISTED_ORDER if fields.own in NO_SIGNATURE else _OWN_ORDER
-    algorithm = HashAlgorithm(fields.hash_algorithm)
-    digests = ((kind, digest(algorithm, signed_bytes(fields, kind, body))) for kind in order)
-    return matching_digest(key, signature, algorithm, digests)
+    return _kind_of(fields, order, info, HashAlgorithm(fields.hash_algorithm), body)
+
+
+def _kind_of(
+    fields: SignedFields,
+    kinds: Iterable[SignatureType],
+    info: bytes,
+    algorithm: int,
+    body: bytes,
+) -> SignatureType | None:
+    """Of which of some kinds a signature is; None for none of them."""
+    covered = ((kind, signed_bytes(fields, kind, body)) for kind in kinds)
+    return next((kind for kind, data in covered if is_digest(info, algorithm, data)), None)

@@ -35,6 +35,7 @@ EXTENSION_SIZE: Final = MessagePropertiesStart.offset_of("ExtensionSize")
 DIRECT: Final = 7
 
 NO_CONNECTOR: Final = bytes(16)
+_SOURCE: Final = slice(16, 32)
 _COMMON: Final = 12, 52
 "TimeToReachQueue, source, addressee and TimeToBeReceived."
 _NAME_SIZES: Final = (0, 0, 4, 4, 4, 16, 20)
@@ -59,7 +60,13 @@ def _names_size(codes: int) -> int:
 _NAMES_SIZES: Final = tuple(_names_size(codes) for codes in range(512))
 _RARE_BASE: Final = BaseFlags.IN | BaseFlags.SH | BaseFlags.DH
 _BODY_SIZES: Final = Struct("<II").unpack_from
+_VALUES: Final = Struct("<xB30xIIIIII").unpack_from
+"LabelLength, MessageSize, AllocationBodySize, PrivacyLevel, the two algorithms and ExtensionSize."
 _place: Final = Struct("<IIII").pack
+BodyValues = tuple[int, int, int, int, int, int]
+"""Where a body begins, MessageSize, what it takes, PrivacyLevel, HashAlgorithm and
+EncryptionAlgorithm.
+"""
 
 
 def properties_offset(data: bytes) -> int:
@@ -300,6 +307,7 @@ class ProtectedLayout:
         "properties",
         "security",
         "signature",
+        "source",
         "user_flags",
     )
 
@@ -324,6 +332,8 @@ class ProtectedLayout:
         self._certificate_at = certificate = signature + round_up(header.signature_size)
         provider = certificate + round_up(header.sender_cert_size)
         self.properties = provider + round_up(header.provider_info_size)
+        self.source = data[_SOURCE]
+        "SourceQueueManager."
         self._common = data[slice(*_COMMON)]
         self._front = data[FLAGS:end]
         self._start = data[at:key]
@@ -341,12 +351,12 @@ class ProtectedLayout:
             and not (place and (data[at + place] | self._marks) & TransactionFlags.CG)
         )  # one that names a connector is rare, and looked at by itself
 
-    def body_range(self, data: bytes) -> tuple[int, int, int]:
-        """Where the body begins, what MessageSize says, and what it takes ([MS-MQMQ] 2.2.19.3).
+    def values(self, data: bytes) -> BodyValues:
+        """Where the body is, and how it is protected ([MS-MQMQ] 2.2.19.3).
 
         It takes what was allocated, if the packet has that (AMB-7).
         """
         at = self.properties
-        start = at + LABEL + 2 * data[at + 1] + u32(data, at + EXTENSION_SIZE)[0]
-        size, room = _BODY_SIZES(data, at + SIZES)
-        return start, size, room if start + room <= len(data) else size
+        units, size, room, level, hashed, algorithm, more = _VALUES(data, at)
+        start = at + LABEL + 2 * units + more
+        return start, size, room if start + room <= len(data) else size, level, hashed, algorithm

@@ -7,15 +7,14 @@ the package cryptography is installed it does the same in a fifth of the time.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Final
 
-from openmsmq.security.digests import DIGEST_INFO
+from openmsmq.security.digests import DIGEST_INFO, digest
 from openmsmq.security.limits import EXPONENT_BITS_MAX, KEY_BITS_MAX, KEYS_MAX
 
-T = TypeVar("T")
 _FILL_MIN: Final = 8
 "Bytes that fill a block at least."
 
@@ -61,9 +60,13 @@ class RsaPublicKey:
 
         Nothing if it cannot be one, or if its padding is not exact.
         """
-        library = _library_key(self)
-        if library is not None:
-            return library.signed_info(signature) if len(signature) == self.size else b""
+        return self.opener()(signature)
+
+    def opener(self) -> Callable[[bytes], bytes]:
+        """`signed_info` with what it needs of the key set up, for many signatures."""
+        return self._signed_info if (library := _library_key(self)) is None else library.signed_info
+
+    def _signed_info(self, signature: bytes) -> bytes:
         block = self.recover(signature)
         start, _, info = block[2:].partition(b"\0")
         is_exact = len(start) >= _FILL_MIN and not start.strip(b"\xff")
@@ -73,7 +76,7 @@ class RsaPublicKey:
 class _LibraryKey:
     """A key as the package cryptography has it."""
 
-    __slots__ = ("_errors", "_open", "_padding")
+    __slots__ = ("_errors", "_open", "_padding", "_size")
 
     def __init__(self, key: RsaPublicKey) -> None:
         from cryptography.exceptions import InvalidSignature
@@ -83,10 +86,13 @@ class _LibraryKey:
         found = RSAPublicNumbers(key.exponent, key.modulus).public_key()
         self._open = found.recover_data_from_signature
         self._padding = PKCS1v15()
+        self._size = key.size
         self._errors = InvalidSignature, ValueError
 
     def signed_info(self, signature: bytes) -> bytes:
         """What stands behind the padding, which was checked; nothing if it is wrong."""
+        if len(signature) != self._size:
+            return b""
         try:
             return self._open(signature, self._padding, None)
         except self._errors:
@@ -116,18 +122,15 @@ def padded(algorithm: int, value: bytes, size: int) -> bytes:
     return b"" if size - len(info) - 3 < _FILL_MIN else _padded(info, size)
 
 
-def matching_digest(
-    key: RsaPublicKey, signature: bytes, algorithm: int, candidates: Iterable[tuple[T, bytes]]
-) -> T | None:
-    """Which of some digests a signature is of; None for none of them.
+def opened(opener: Callable[[bytes], bytes], signature: bytes) -> bytes:
+    """What a signature of a message is of: a digest, with what names it before it.
 
     Its octets are in the order of CryptoAPI, the last first; the other order is accepted, too
-    (MSEC-A06). The padding must be exact. Digests that are not needed are not computed.
+    (MSEC-A06). The padding must be exact; nothing if it is not.
     """
-    info = key.signed_info(signature[::-1]) or key.signed_info(signature)
-    if info:
-        start = DIGEST_INFO[algorithm]
-        for name, value in candidates:
-            if hmac.compare_digest(info, start + value):
-                return name
-    return None
+    return opener(signature[::-1]) or opener(signature)
+
+
+def is_digest(info: bytes, algorithm: int, data: bytes) -> bool:
+    """Whether what was signed is the digest of `data` (RFC 8017 9.2)."""
+    return hmac.compare_digest(info, DIGEST_INFO[algorithm] + digest(algorithm, data))

@@ -342,7 +342,7 @@ def test_the_parts_are_where_a_reader_finds_them(place: bool) -> None:
     assert packet[layout.key] == security.encryption_key == b"a key"
     assert packet[layout.signature] == security.signature == b"one"
     assert layout.header == security
-    start, size, taken = layout.body_range(packet)
+    start, size, taken, *_ = layout.values(packet)
     assert packet[start : start + size] == view.body
     assert (start, size) == (view.body_offset, taken)
 

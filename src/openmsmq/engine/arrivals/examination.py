@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from struct import Struct
 from typing import Final, NamedTuple, Self
 from uuid import UUID
 
@@ -21,18 +22,18 @@ from openmsmq.engine.arrivals.limits import (
 )
 from openmsmq.engine.arrivals.sender_cache import SenderCache
 from openmsmq.errors import InvalidCertificate, Malformed
-from openmsmq.packet.encrypted import is_fitting, privacy_of, without_cipher
+from openmsmq.packet.encrypted import is_fitting, without_cipher
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.signed import (
     NO_SIGNATURE,
+    SignedFields,
     find_own_signature,
     find_signature,
-    hash_algorithm_at,
     view_fields,
 )
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import FLAGS, ProtectedLayout, u32
+from openmsmq.packet.walk import FLAGS, BodyValues, ProtectedLayout, u32
 from openmsmq.properties.message import (
     ALGORITHMS,
     PROVIDERS,
@@ -46,7 +47,7 @@ from openmsmq.properties.message import (
 from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, BodyCipher
 from openmsmq.security.digests import SOUND
 from openmsmq.security.principals import principal_sid
-from openmsmq.security.rsa import RsaPublicKey
+from openmsmq.security.rsa import RsaPublicKey, opened
 from openmsmq.security.session_keys import ExchangeKey
 from openmsmq.security.sid import EVERYONE, Sid
 from openmsmq.security.x509 import Certificate, decode_certificate
@@ -58,8 +59,10 @@ BAD_SIGNATURE: Final = MessageClass.NACK_BAD_SIGNATURE
 MODERN_CIPHERS: Final = frozenset(
     (PrivacyLevel.AES, algorithm) for algorithm in ALGORITHMS[PrivacyLevel.AES]
 )
-_SOURCE: Final = slice(16, 32)
-"UserHeader.SourceQueueManager."
+_EB: Final = SecurityFlags.EB
+_AU: Final = SecurityFlags.AU
+_UNPROVEN: Final = ~(SecurityFlags.AU | SecurityFlags.AS | SecurityFlags.EB)
+_u16: Final = Struct("<H").pack
 _HASHES: Final = frozenset(HashAlgorithm)
 _SHORT_RC2: Final = bytes(11)
 "The last bytes of an RC2 key of 40 bits from the enhanced provider ([MS-MQQB] 3.1.7.1.5)."
@@ -68,8 +71,6 @@ _KNOWN_PROVIDERS: Final = frozenset(name.replace(",", "").lower() for name in PR
 
 BodyCiphers = tuple[BodyCipher, ...]
 "What a session key may be used with; for RC2 there are two ways."
-SignatureFinder = Callable[[RsaPublicKey], SignatureType | None]
-"Finds out which signature of a message a key has made."
 SessionKeyName = tuple[int, int, bytes, bytes]
 "PrivacyLevel, EncryptionAlgorithm, source and blob ([MS-MQQB] 3.1.5.8.3)."
 
@@ -148,6 +149,12 @@ class _Signer(NamedTuple):
     """Who signed a message, if the signature is right."""
 
     certificate: Certificate | None
+    key: RsaPublicKey | None
+    "None if no signature with the key of the certificate counts."
+    opener: Callable[[bytes], bytes] | None
+    "Opens signatures with the key."
+    fault: MessageClass
+    "Why none counts, if so."
     sender: Sid | None
     is_known: bool
 
@@ -158,14 +165,14 @@ class Examiner:
     def __init__(self) -> None:
         self._session_keys: dict[SessionKeyName, tuple[float, BodyCiphers]] = {}
         "What unwrapped keys are for, by their names, the oldest first."
+        self._layout: ProtectedLayout | None = None
+        "Of the last message with a SecurityHeader."
+        self._signer: tuple[ProtectedLayout, Keyring, _Signer] | None = None
+        "Who signed it, as the keyring and the policy have it."
         self.policy = SecurityPolicy()
         self.keyring = Keyring()
         self.directory: SenderCache | None = None
         "What the directory says of senders; None without one."
-        self._layout: ProtectedLayout | None = None
-        "Of the last message with a SecurityHeader."
-        self._signer: tuple[ProtectedLayout, Keyring, _Signer] | None = None
-        "Who signed it, as the keyring has it."
 
     @property
     def policy(self) -> SecurityPolicy:
@@ -175,6 +182,8 @@ class Examiner:
     @policy.setter
     def policy(self, policy: SecurityPolicy) -> None:
         self._policy = policy
+        self._hashes = policy.hashes & _HASHES
+        self._signer = None
         self.forget_session_keys()  # there may be some of ciphers that do not count any longer
 
     def examined(self, packet: bytes, now: float) -> ExaminedPacket:
@@ -215,24 +224,33 @@ class Examiner:
 
     def _examine(self, packet: bytes, layout: ProtectedLayout, now: float) -> Examination:
         """The same for a message with a SecurityHeader, whose parts were found."""
-        start, size, taken = layout.body_range(packet)
-        is_encrypted = bool(layout.flags & SecurityFlags.EB)
-        clear = packet
+        values = layout.values(packet)
+        start, size, *_ = values
+        is_encrypted = layout.flags & _EB != 0
         if is_encrypted:
-            found = self._decrypt(packet, layout, packet[start : start + taken], size, now)
+            found = self._decrypt(packet, layout, values, now)
             if found is None:
                 return Examination(packet, BAD_ENCRYPTION, is_encrypted=True)
-            body, clear = found, without_cipher(packet, found, layout)
+            body = found
         else:
             body = packet[start : start + size]
-        signature, find = _signature_of(packet, layout, body)
-        if not signature:
-            return Examination(_marked(clear, layout, 0), is_encrypted=is_encrypted)
-        kind, sender, fault = self._verify(packet, layout, find, now)
-        if fault is not None:
-            return Examination(packet, fault, is_encrypted=is_encrypted)
-        name = signature_name(signature, layout) if self.policy.replay_window else b""
-        clear = _marked(clear, layout, SecurityFlags.AU | kind << 8)
+        signature, flags = packet[layout.signature], layout.flags & _UNPROVEN
+        kind, sender, fields = SignatureType.NONE, None, None
+        if layout.user_flags & UserFlags.MQ:
+            fields = view_fields(PacketView(packet), layout.header)
+            signature = fields.signature
+        if signature and signature not in NO_SIGNATURE:
+            judged = self._verify(packet, layout, signature, fields, values[4], body, now)
+            if isinstance(judged, MessageClass):
+                return Examination(packet, judged, is_encrypted=is_encrypted)
+            kind, sender = judged
+            flags |= _AU | kind << 8  # as they were found: no sender is believed (A-62)
+        name = signature_name(signature, layout) if kind and self._policy.replay_window else b""
+        if is_encrypted:
+            clear = without_cipher(packet, body, layout, flags)
+        else:
+            at = layout.security
+            clear = b"".join((packet[:at], _u16(flags), packet[at + 2 :]))
         return Examination(clear, None, kind, sender, is_encrypted, name)
 
     def _layout_of(self, packet: bytes) -> ProtectedLayout:
@@ -250,20 +268,26 @@ class Examiner:
     # The body
 
     def _decrypt(
-        self, packet: bytes, layout: ProtectedLayout, body: bytes, size: int, now: float
+        self, packet: bytes, layout: ProtectedLayout, values: BodyValues, now: float
     ) -> bytes | None:
         """The clear body; None for anything that is wrong with it (MSEC-A34).
 
         Its padding says how long it is, and MessageSize has to agree, unless it is the size of the
         encrypted body (MSEC-A10).
         """
-        name = (*privacy_of(packet, layout), packet[_SOURCE], packet[layout.key])
+        start, size, taken, level, _, algorithm = values
+        body = packet[start : start + taken]
+        name = level, algorithm, layout.source, packet[layout.key]
         is_clear_size = size != len(body)
-        for ciphers in self._candidates(name, now):
+        known = self._session_keys.get(name)
+        if known is not None and now >= known[0] + SESSION_KEY_AGE_MAX:
+            known = None
+        for ciphers in self._candidates(name) if known is None else (known[1],):
             for cipher in ciphers:
                 clear = cipher.decrypt(body)
                 if clear is not None and not (is_clear_size and len(clear) != size):
-                    self._remember(name, ciphers, now)
+                    if known is None:
+                        self._remember(name, ciphers, now)
                     return clear
         return None
 
@@ -279,17 +303,8 @@ class Examiner:
             return () if key.endswith(_SHORT_RC2) else (EFFECTIVE_BITS,)
         return (EFFECTIVE_BITS, BASE_BITS)
 
-    def _candidates(self, name: SessionKeyName, now: float) -> list[BodyCiphers]:
-        """The session keys that a blob may hold, one for each key of this manager.
-
-        A key is remembered for a while ([MS-MQQB] 3.1.5.8.3, 3.1.6.10).
-        """
-        cache = self._session_keys
-        while cache and now >= cache[oldest := next(iter(cache))][0] + SESSION_KEY_AGE_MAX:
-            del cache[oldest]
-        known = cache.get(name)
-        if known is not None:
-            return [known[1]]
+    def _candidates(self, name: SessionKeyName) -> list[BodyCiphers]:
+        """The session keys that a blob may hold, one for each key of this manager."""
         raw_level, raw_algorithm, _, blob = name
         if not is_fitting(raw_level, raw_algorithm):
             return []
@@ -307,9 +322,11 @@ class Examiner:
         ]
 
     def _remember(self, name: SessionKeyName, ciphers: BodyCiphers, now: float) -> None:
+        """Keep an unwrapped key for a while ([MS-MQQB] 3.1.5.8.3, 3.1.6.10)."""
         cache = self._session_keys
-        if name in cache:
-            return
+        cache.pop(name, None)
+        while cache and now >= cache[oldest := next(iter(cache))][0] + SESSION_KEY_AGE_MAX:
+            del cache[oldest]
         if len(cache) >= SESSION_KEYS_MAX:
             for old in list(cache)[:SESSION_KEYS_DROPPED]:
                 del cache[old]
@@ -322,36 +339,53 @@ class Examiner:
     # The signature
 
     def _verify(
-        self, packet: bytes, layout: ProtectedLayout, find: SignatureFinder, now: float
-    ) -> tuple[SignatureType, Sid | None, MessageClass | None]:
-        """Which signature is right and who made it, or why none is ([MS-MQQB] 3.1.5.8.3)."""
-        nothing, policy = SignatureType.NONE, self._policy
-        algorithm = hash_algorithm_at(packet, layout)
-        if algorithm not in policy.hashes or algorithm not in _HASHES:
-            return nothing, None, BAD_SIGNATURE
-        certificate, sender, is_known = self._signer_of(layout, packet[_SOURCE])
+        self,
+        packet: bytes,
+        layout: ProtectedLayout,
+        signature: bytes,
+        fields: SignedFields | None,
+        algorithm: int,
+        body: bytes,
+        now: float,
+    ) -> tuple[SignatureType, Sid | None] | MessageClass:
+        """Which signature is right and who made it, or why none is ([MS-MQQB] 3.1.5.8.3).
+
+        `fields` are those of a message to several queues.
+        """
+        if algorithm not in self._hashes:
+            return BAD_SIGNATURE
+        certificate, key, opener, fault, sender, is_known = self._signer_of(layout)
         if certificate is None or not certificate.is_valid_at(now):
-            return nothing, None, BAD_SIGNATURE
-        key = certificate.key
-        if key is None:
-            return nothing, None, _not_rsa(layout.header)
-        if key.bits < policy.key_bits_min:
-            return nothing, None, BAD_SIGNATURE
-        kind = find(key)
-        if kind is None or kind not in policy.signatures:
-            return nothing, None, BAD_SIGNATURE
+            return BAD_SIGNATURE
+        if key is None or opener is None:
+            return fault
+        if fields is not None:
+            kind = find_signature(fields, key, body)
+        else:
+            info = opened(opener, signature)
+            kind = find_own_signature(packet, layout, info, algorithm, body) if info else None
+        if kind is None or kind not in self._policy.signatures:
+            return BAD_SIGNATURE
         is_user = layout.flags & SecurityFlags.ST == SenderIdType.SID
         if not is_known and is_user and sender is not None and self.directory is not None:
             is_known = certificate.der in self.directory.certificates(sender, now)
-        return (kind, sender, None) if is_known else (nothing, None, BAD_SIGNATURE)
+        return (kind, sender) if is_known else BAD_SIGNATURE
 
-    def _signer_of(self, layout: ProtectedLayout, source: bytes) -> _Signer:
+    def _signer_of(self, layout: ProtectedLayout) -> _Signer:
         """The certificate of a message, whose it is, and whether the keyring knows that."""
         last = self._signer
         if last is not None and last[0] is layout and last[1] is self.keyring:
             return last[2]
         der = layout.header.sender_cert
-        found = _Signer(_certificate(der), *self._sender(layout.header, der, source))
+        certificate, fault = _certificate(der), BAD_SIGNATURE
+        key = None if certificate is None else certificate.key
+        if key is None:
+            fault = _not_rsa(layout.header)
+        elif key.bits < self._policy.key_bits_min:
+            key = None
+        opener = None if key is None else key.opener()
+        sender, is_known = self._sender(layout.header, der, layout.source)
+        found = _Signer(certificate, key, opener, fault, sender, is_known)
         self._signer = layout, self.keyring, found
         return found
 
@@ -391,18 +425,6 @@ def check_sender_id(security: SecurityHeader) -> None:
         raise Malformed("SenderIdSize", 0, f"is {len(raw)}, and ST says that there is none")
 
 
-def _signature_of(
-    packet: bytes, layout: ProtectedLayout, body: bytes
-) -> tuple[bytes, SignatureFinder]:
-    """The signature that counts, or nothing, and what finds out which one it is."""
-    if layout.user_flags & UserFlags.MQ:
-        fields = view_fields(PacketView(packet), layout.header)
-        return fields.signature, lambda key: find_signature(fields, key, body)
-    own = packet[layout.signature]
-    own = b"" if own in NO_SIGNATURE else own
-    return own, lambda key: find_own_signature(packet, layout, key, body)
-
-
 def signature_name(signature: bytes, layout: ProtectedLayout) -> bytes:
     """What names a signature among all that come to a queue (MSEC-A38)."""
     parts = (layout.header.sender_cert, signature, layout.names[0])
@@ -425,14 +447,6 @@ def _certificate(der: bytes) -> Certificate | None:
         return decode_certificate(der)
     except InvalidCertificate:
         return None
-
-
-def _marked(packet: bytes, layout: ProtectedLayout, marks: int) -> bytes:
-    """A message with AU and AS as they were found: no sender is believed (A-62)."""
-    at, is_clear = layout.security, packet[layout.security] & SecurityFlags.EB
-    flags = layout.flags & ~(SecurityFlags.AU | SecurityFlags.AS | SecurityFlags.EB)
-    flags |= is_clear | marks
-    return b"".join((packet[:at], flags.to_bytes(2, "little"), packet[at + 2 :]))
 
 
 def _not_rsa(security: SecurityHeader) -> MessageClass:

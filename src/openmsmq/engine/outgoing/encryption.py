@@ -82,6 +82,8 @@ class Encryptor:
         "Of the last message."
         self._way: tuple[tuple[object, ...], _Way] | None = None
         "How that was encrypted, and what it follows from."
+        self._used: tuple[_Way, _SessionKey] | None = None
+        "The key that was used last, if it may be used again."
 
     def encrypt(self, packet: bytes, now: float) -> bytes:
         """A message with its body encrypted for its destination ([MS-MQQB] 3.1.7.1.5).
@@ -93,10 +95,10 @@ class Encryptor:
         layout = self._layout
         if layout is None or not layout.fits(packet):
             self._layout = layout = ProtectedLayout(packet)
-        manager, level, key = self._way_of(packet, layout)
-        algorithm = PREFERRED[level]
-        session = self._session_key(level, algorithm, manager, key, now)
-        start, size, _ = layout.body_range(packet)
+        way = self._way_of(packet, layout)
+        level, algorithm = way.level, PREFERRED[way.level]
+        session = self._session_key(way, algorithm, now)
+        start, size, *_ = layout.values(packet)
         body = session.cipher.encrypt(packet[start : start + size])
         return with_cipher(packet, level, algorithm, session.blob, body, layout)
 
@@ -157,32 +159,29 @@ class Encryptor:
         except Malformed as error:
             raise PublicKeyNotFound(f"the keys of {manager} in the directory: {error}") from None
 
-    def _session_key(
-        self,
-        level: PrivacyLevel,
-        algorithm: EncryptionAlgorithm,
-        manager: UUID,
-        key: RsaPublicKey,
-        now: float,
-    ) -> _SessionKey:
+    def _session_key(self, way: _Way, algorithm: EncryptionAlgorithm, now: float) -> _SessionKey:
         """A new key, or one that was used before; RC4 would show where two bodies differ."""
+        used, lifetime = self._used, self.key_lifetime
+        if used is not None and used[0] is way and now < used[1].since + lifetime:
+            return used[1]
+        manager, level, key = way
         name, cache = (level, algorithm, manager), self._session_keys
-        is_cached = self.key_lifetime > 0 and algorithm is not EncryptionAlgorithm.RC4
+        is_cached = lifetime > 0 and algorithm is not EncryptionAlgorithm.RC4
         known = cache.get(name) if is_cached else None
-        if known is not None and now < known.since + self.key_lifetime:
-            return known
-        made = self._random(key_size(level, algorithm))
-        fill = bytes(byte or 1 for byte in self._random(fill_size(key, made)))  # none may be zero
-        effective = BASE_BITS if level is PrivacyLevel.BASE else EFFECTIVE_BITS
-        cipher = BodyCipher(algorithm, made, effective)
-        found = _SessionKey(now, cipher, wrap(key, algorithm, made, fill))
-        cache.pop(name, None)
-        if is_cached:
-            if len(cache) >= SESSION_KEYS_MAX:
-                for old in list(cache)[:SESSION_KEYS_DROPPED]:
-                    del cache[old]
-            cache[name] = found
-        return found
+        if known is None or now >= known.since + lifetime:
+            made = self._random(key_size(level, algorithm))
+            fill = bytes(byte or 1 for byte in self._random(fill_size(key, made)))  # none is zero
+            effective = BASE_BITS if level is PrivacyLevel.BASE else EFFECTIVE_BITS
+            cipher = BodyCipher(algorithm, made, effective)
+            known = _SessionKey(now, cipher, wrap(key, algorithm, made, fill))
+            cache.pop(name, None)
+            if is_cached:
+                if len(cache) >= SESSION_KEYS_MAX:
+                    for old in list(cache)[:SESSION_KEYS_DROPPED]:
+                        del cache[old]
+                cache[name] = known
+        self._used = (way, known) if is_cached else None
+        return known
 
     def _random(self, size: int) -> bytes:
         if self.random is None:
@@ -192,3 +191,4 @@ class Encryptor:
     def forget_session_keys(self) -> None:
         """Wrap new keys: the keys of other managers have changed."""
         self._session_keys.clear()
+        self._used = None

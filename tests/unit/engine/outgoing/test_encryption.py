@@ -175,13 +175,13 @@ def test_each_message_has_a_key_of_its_own_unless_set_otherwise(
     assert blob(one, 601) != first
     monkeypatch.setattr(module, "SESSION_KEYS_MAX", 2)
     monkeypatch.setattr(module, "SESSION_KEYS_DROPPED", 1)
-    for number in range(4):
-        one._session_keys[(*AES, UUID(int=number))] = one._session_keys[(*AES, THERE)]
-    one.forget_session_keys()
-    for number in range(4):
-        manager = UUID(int=number)
-        one._session_key(*AES, manager, exchange_key().public, 0)
-    assert [key[2].int for key in one._session_keys] == [2, 3]
+    managers = [UUID(int=number) for number in range(1, 5)]
+    one.peers = PeerKeys(dict.fromkeys(managers, published(exchange_key())))
+    for manager in managers:
+        name = parse_format_name(f"PRIVATE={manager}\\1")
+        built = PacketBuilder(UUID(int=9), name, destination_manager=manager).build(b"x")
+        one.encrypt(asking_for_privacy(built, *AES), 601)
+    assert [key[2].int for key in one._session_keys] == [3, 4]
 
 
 def test_rc4_never_uses_a_key_twice() -> None:
