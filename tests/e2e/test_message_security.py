@@ -39,6 +39,8 @@ class SecurePair:
     b: Manager
     anna: MessageSigner
     far: ManagerProcess
+    near: ManagerProcess
+    pem: Path
 
     def send(self, to: str, message: Message, *, transactional: bool = False) -> None:
         queue = self.a.open_queue(to)
@@ -77,7 +79,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecurePair]:
         with running(near), near.connect() as a, far.connect() as b:
             b.create_queue("orders", authenticate=True)
             b.create_queue("sealed", privacy=2, transactional=True)
-            yield SecurePair(a, b, MessageSigner.from_pem(pem.read_bytes()), far)
+            yield SecurePair(a, b, MessageSigner.from_pem(pem.read_bytes()), far, near, pem)
 
 
 def test_a_signed_message_arrives_and_says_who_sent_it(pair: SecurePair) -> None:
@@ -89,6 +91,36 @@ def test_a_signed_message_arrives_and_says_who_sent_it(pair: SecurePair) -> None
     assert found.sender_id == str(pair.anna.sender)
     assert found.sender_certificate == pair.anna.certificate
     until(lambda: (b"unsigned", MessageClass.NACK_BAD_SIGNATURE) in pair.refused())
+
+
+@pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
+def test_a_message_to_several_queues_has_one_signature(
+    pair: SecurePair, transactional: bool
+) -> None:
+    "MSEC-018, MSEC-019: the program signs the list that its manager writes."
+    names = [f"copies-{number}-{transactional}" for number in range(2)]
+    copies = [
+        pair.b.create_queue(name, authenticate=True, transactional=transactional) for name in names
+    ]
+    both = ",".join(rf"DIRECT=OS:far\private$\{name}" for name in names)
+    message = Message(b"for both", signer=pair.anna, label="an order", encrypt=not transactional)
+    pair.send(both, message, transactional=transactional)
+    for copy in copies:
+        found = copy.receive(timeout=PATIENCE)
+        assert (found.body, found.signature_type) == (b"for both", 5)
+        assert found.sender_id == str(pair.anna.sender)
+
+
+def test_a_command_signs_for_several_queues(pair: SecurePair) -> None:
+    names = ["from-commands-1", "from-commands-2"]
+    copies = [pair.b.create_queue(name, authenticate=True) for name in names]
+    both = ",".join(rf"DIRECT=OS:far\private$\{name}" for name in names)
+    pem = str(pair.pem)
+    command = [sys.executable, "-m", "openmsmq", "message", "send", both, "--body", "signed"]
+    subprocess.run([*command, "--sign", pem, "--manager", pair.near.app], check=True)
+    for copy in copies:
+        found = copy.receive(timeout=PATIENCE)
+        assert (found.text, found.signature_type) == ("signed", 5)
 
 
 def test_an_encrypted_message_is_clear_where_it_arrives(pair: SecurePair) -> None:

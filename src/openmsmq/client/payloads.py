@@ -19,9 +19,12 @@ from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
+from openmsmq.names.format import MultipleName
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
 from openmsmq.packet.columns import JoinedPackets
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.signed import list_bytes
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import TokenInfo
@@ -140,7 +143,18 @@ def read_payload(
 def signed_destination(name: str) -> FormatName:
     """The name of an open queue, as its manager writes it into messages: it is signed."""
     found = parse_name(name)
+    if isinstance(found, MultipleName):
+        return ANYWHERE  # the list of its queues is signed instead
     return found.to_direct() if isinstance(found, PathName) else found
+
+
+@lru_cache(maxsize=1024)
+def signed_list(name: str) -> bytes:
+    """The list of several queues, as their manager writes it into messages; nothing for one."""
+    found = parse_name(name)
+    if not isinstance(found, MultipleName):
+        return b""
+    return list_bytes(MultiQueueFormatHeader.to(found.elements).destination)
 
 
 def as_signed(messages: list[Message], *, transactional: bool) -> list[Message]:
@@ -151,6 +165,21 @@ def as_signed(messages: list[Message], *, transactional: bool) -> list[Message]:
         replace(message, priority=0, recoverable=True) if message.signer is not None else message
         for message in messages
     ]
+
+
+def packed(
+    packer: Packer, queue: str, messages: list[Message], *, transactional: bool
+) -> list[bytes]:
+    """Messages to an open queue one by one; the manager writes what is not signed."""
+    if all(message.signer is None for message in messages):
+        return packer.pack_many(messages, ANYWHERE, first_id=0, sent_time=0)
+    return packer.pack_many(
+        as_signed(messages, transactional=transactional),
+        signed_destination(queue),
+        first_id=0,
+        sent_time=0,
+        signed_list=signed_list(queue),
+    )
 
 
 def run_of(

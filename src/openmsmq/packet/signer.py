@@ -100,13 +100,16 @@ class MessageSigner:
             sender_cert=self.certificate,
         )
 
-    def sign(self, packet: bytes) -> bytes:
+    def sign(self, packet: bytes, destinations: bytes = b"") -> bytes:
         """A packet that was built with `header`, signed ([MS-MQQB] 3.1.7.1.4).
 
-        One to several queues is signed with version 3.0, which covers the list of them.
+        One to several queues is signed with version 3.0, which covers the list of them:
+        `destinations`, if the manager that sends the packet will add it.
         """
         view = PacketView(packet)
         fields = view_fields(view, None)
+        if destinations:
+            fields = fields._replace(destinations=destinations)
         one: MessageSigner = self
         if fields.destinations:
             one = self.using(self.algorithm, SignatureType.MSMQ_3_0)

@@ -101,14 +101,16 @@ class Packer:
         transactional: bool = False,
         time_to_reach_queue: int | None = None,
         headers: OptionalHeaders = NO_HEADERS,
+        signed_list: bytes = b"",
     ) -> list[bytes]:
         """The packets of messages sent at one moment, their ids counting up from `first_id`.
 
         `sent_time` is in seconds since 1970 UTC. `destination_manager` is needed for a public
         queue only: other names say where the queue is. A transactional message is recoverable and
         has priority 0. What the manager keeps behind a packet follows it (`split_stored`).
-        `time_to_reach_queue` is for messages that do not say. `MessageTooLarge`
-        for a message that does not fit into a packet.
+        `time_to_reach_queue` is for messages that do not say. `signed_list` is the list of several
+        destinations, where another manager adds it. `MessageTooLarge` for a message that does not
+        fit into a packet.
         """
         queue = str(destination)
         default = INFINITE if time_to_reach_queue is None else time_to_reach_queue
@@ -150,7 +152,7 @@ class Packer:
                 headers if signer is None else _signed(headers, signer),
             )
             if signer is not None:
-                packet = signer.sign(packet)
+                packet = signer.sign(packet, signed_list)
                 if headers.multi_queue is not None:
                     packet = with_listed_signature(packet)
             if message.encrypt:

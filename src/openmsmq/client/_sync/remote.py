@@ -43,7 +43,6 @@ from openmsmq.errors import (
     TransactionSequence,
 )
 from openmsmq.limits import U32_MAX, U64_MAX
-from openmsmq.names.base import FormatName
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.ids import SentId
@@ -286,11 +285,7 @@ class Remote(RemoteCalls):
             run = remote.run_of(self._packer, channel.welcome, handle.name, messages)
             if run is not None:
                 return send_run(channel, SendRun(number, 0, len(messages), run))
-        destination: FormatName = remote.ANYWHERE
-        if any(message.signer is not None for message in messages):
-            destination = remote.signed_destination(handle.name)
-            messages = remote.as_signed(messages, transactional=work is not None)
-        packets = self._packer.pack_many(messages, destination, first_id=0, sent_time=0)
+        packets = remote.packed(self._packer, handle.name, messages, transactional=work is not None)
         return self._send_packed(channel, number, packets, work, delivery)
 
     def send_packets(

@@ -29,7 +29,6 @@ from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import MultipleName, PrivateName, PublicName, parse_format_name
-from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.columns import numbered_packets, split_packets
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
@@ -459,5 +458,4 @@ def _headers(text: str) -> OptionalHeaders:
     """All destinations of a message, which each copy carries ([MS-MQDMPR] 3.1.7.1.27)."""
     name = parse_format_name(text)
     assert isinstance(name, MultipleName), "several queues have a name of several elements"
-    elements = tuple(MQFFormatNameElement.of(element) for element in name.elements)
-    return OptionalHeaders(multi_queue=MultiQueueFormatHeader.make(elements))
+    return OptionalHeaders(multi_queue=MultiQueueFormatHeader.to(name.elements))

@@ -23,7 +23,7 @@ from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.trailer import Trailer, letter_trailer
 from openmsmq.packet.headers.user import NO_GUID, UserFlags, UserHeaderStart
-from openmsmq.packet.signed import NO_SIGNATURE, signed_bytes, view_fields
+from openmsmq.packet.signed import NO_SIGNATURE, find_signature, signed_bytes, view_fields
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import (
     FLAGS,
@@ -38,11 +38,13 @@ from openmsmq.packet.walk import (
 )
 from openmsmq.properties.message import (
     INFINITE,
+    HashAlgorithm,
     MessageClass,
     PrivacyLevel,
     SignatureType,
     is_permitted_class,
 )
+from openmsmq.security.x509 import decode_certificate
 from openmsmq.types.pack import IN_TRANSACTION
 from openmsmq.wire.fixed import Bits
 from openmsmq.wire.reader import decode_whole
@@ -60,6 +62,7 @@ _CLASSES_OF_MANAGERS: Final = frozenset(code.value for code in MessageClass if c
 _BODY: Final = Struct("<III").unpack_from
 "MessageSize, AllocationBodySize and PrivacyLevel."
 
+_HASHES: Final = frozenset(HashAlgorithm)
 _U16: Final = Struct("<H").pack
 _U32: Final = Struct("<I").pack
 _TWO_U32: Final = Struct("<II").pack
@@ -152,6 +155,25 @@ def require_same(before: bytes, after: bytes) -> None:
     first, last = (signed_bytes(view_fields(view, None), kind, view.body) for view in views)
     if first != last:
         raise FailVerifySignatureEx("it was signed for another destination, or for no transaction")
+
+
+def require_signed(packet: bytes) -> None:
+    """Refuse a message to several queues that was not signed for all of them ([MS-MQMQ] 2.5.3).
+
+    The program has signed the list that its manager writes: the certificate in it says whether it
+    is that one.
+    """
+    view = PacketView(packet)
+    security = view.security
+    assert security is not None, "it is signed"
+    fields, key = view_fields(view, security), decode_certificate(security.sender_cert).key
+    is_signed = (
+        key is not None
+        and fields.hash_algorithm in _HASHES
+        and find_signature(fields, key, view.body) is not None
+    )
+    if not is_signed:
+        raise FailVerifySignatureEx("it was not signed for the list of queues that it goes to")
 
 
 def stamp(

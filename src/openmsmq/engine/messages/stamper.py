@@ -19,6 +19,7 @@ from openmsmq.engine.messages.stamp import (
     check_trailer,
     require_room,
     require_same,
+    require_signed,
     stamp,
     with_destination,
     with_headers,
@@ -30,6 +31,7 @@ from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import UserFlags, UserHeaderStart
+from openmsmq.packet.signed import with_listed_signature
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names, u32
 from openmsmq.properties.message import INFINITE, PRIORITY_MAX, PrivacyLevel
@@ -300,9 +302,13 @@ class Stamper:
             sent_time=sent_time,
             time_to_reach_queue=self._reach,
         )
+        if u32(whole, FLAGS)[0] & UserFlags.SH:
+            if self._headers.multi_queue is None:
+                require_same(packet, whole)
+            else:
+                whole = with_listed_signature(whole)
+                require_signed(whole)
         view = PacketView(whole)
-        if view.flags & UserFlags.SH:
-            require_same(packet, whole)
         return whole + trailer, DeliveryFields(
             view.priority,
             view.time_to_reach_queue,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Final, Self
 
 from openmsmq import limits
 from openmsmq.errors import Malformed
+from openmsmq.names.base import FormatName
 from openmsmq.names.mqf import PUBLIC_ALIGNMENT, MQFFormatNameElement
 from openmsmq.wire.fixed import U16, U32, Fixed, Named, extended, fixed
 from openmsmq.wire.reader import Reader
@@ -177,6 +179,11 @@ class MultiQueueFormatHeader:
             MQFAddressHeader.make(RESPONSE_ID, response),
             MQFSignatureHeader.make(signature),
         )
+
+    @classmethod
+    def to(cls, destinations: Iterable[FormatName]) -> Self:
+        """The header that each copy of a message to several queues carries."""
+        return cls.make(tuple(map(MQFFormatNameElement.of, destinations)))
 
     @classmethod
     def read(cls, reader: Reader) -> Self:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from struct import pack
 from typing import Any
 from uuid import UUID
@@ -21,15 +23,18 @@ from tests.samples import (
     patch,
     user_message,
 )
-from tests.signers import signer
+from tests.signers import der_of, signer
 
+from openmsmq.client.payloads import signed_destination, signed_list
 from openmsmq.engine.messages.stamp import Destination
 from openmsmq.engine.messages.stamper import Stamped, Stamper
-from openmsmq.errors import Malformed, MessageTooLarge
+from openmsmq.errors import FailVerifySignatureEx, Malformed, MessageTooLarge
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.names.direct import DirectName
+from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.columns import split_packets
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.trailer import (
     ExtendedAddressHeader,
     SubqueueHeader,
@@ -37,8 +42,10 @@ from openmsmq.packet.headers.trailer import (
     letter_trailer,
     split_stored,
 )
+from openmsmq.packet.signed import find_signature, signed_fields
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import Acknowledge
+from openmsmq.properties.message import Acknowledge, SignatureType
+from openmsmq.security.x509 import decode_certificate
 from openmsmq.types.message import Message
 from openmsmq.types.pack import IN_TRANSACTION, Packer
 
@@ -322,6 +329,59 @@ def test_signed_packets_are_stamped_one_by_one() -> None:
     packets = b"".join(packer.pack_many(signed, THERE, first_id=0, sent_time=0))
     assert at_home().stamp_run(packets, 5, first_id=7, sent_time=SENT) is None
     assert packer.pack_run(signed, THERE) is None
+
+
+def signed_for(names: str, **properties: Any) -> bytes:
+    """What a program elsewhere sends to several queues, which it knows by these names."""
+    message = Message(b"for both", signer=signer(), **properties)
+    several = signed_list(names)
+    packer = Packer(SOURCE, computer="here")
+    [packet] = packer.pack_many(
+        [message], signed_destination(names), first_id=0, sent_time=0, signed_list=several
+    )
+    return packet
+
+
+BOTH = "DIRECT=OS:one\\private$\\q,DIRECT=OS:other\\private$\\quite a long name"
+TO_BOTH = MultiQueueFormatHeader.to(parse_format_name(BOTH).elements)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [OptionalHeaders(multi_queue=TO_BOTH), replace(IN_TRANSACTION, multi_queue=TO_BOTH)],
+    ids=["plain", "in a transaction"],
+)
+def test_a_signature_for_several_queues_goes_behind_their_list(headers: OptionalHeaders) -> None:
+    "MSEC-018, MQQB-314, DMPR-073: the manager writes the list that the program has signed."
+    packet = signed_for(BOTH, priority=0, label="order")
+    [found] = stamper(headers).stamp([packet], first_id=7, sent_time=SENT)
+    [whole] = found.packets
+    message = PacketView.parse(whole).message()
+    assert message.encode() == whole
+    assert message.security is not None
+    assert message.multi_queue is not None
+    assert (message.security.signature, message.security.sender_cert) == (b"", der_of())
+    assert len(message.multi_queue.signature.signature) == 256
+    key = decode_certificate(der_of()).key
+    assert key is not None
+    assert find_signature(signed_fields(message), key, b"for both") is SignatureType.MSMQ_3_0
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        lambda: signed_for(BOTH.replace("other", "another")),
+        lambda: signed_for(BOTH, priority=1)[:2] + b"\0" + signed_for(BOTH, priority=1)[3:],
+        lambda: signed_for(BOTH).replace(b"for both", b"for none"),
+        lambda: signed_for(BOTH).replace(pack("<I", 0x800E), pack("<I", 0x1234)),
+        lambda: signed_for("DIRECT=OS:one\\private$\\q"),
+    ],
+    ids=["another list", "another priority", "another body", "an unknown hash", "one queue"],
+)
+def test_a_message_signed_for_other_queues_is_refused(packet: Callable[[], bytes]) -> None:
+    "MSEC-018: the receivers would find a wrong signature."
+    with pytest.raises(FailVerifySignatureEx, match="list of queues"):
+        stamper(OptionalHeaders(multi_queue=TO_BOTH)).stamp([packet()], first_id=7, sent_time=SENT)
 
 
 def test_other_destinations_and_other_numbers_of_packets_are_left_to_others() -> None:
