@@ -39,6 +39,8 @@ class EngineState:
         timeline: Timeline,
     ) -> None:
         self.store = store
+        self.snapshot: Snapshot = store.snapshot
+        "What the last finished commit left."
         self.identity = identity
         self.numbers = numbers
         self.settings = settings
@@ -60,11 +62,6 @@ class EngineState:
         self.operations = Operations()
         self.batch: Batch | None = None
         "That of the commit under way."
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """What the last finished commit left."""
-        return self.store.snapshot
 
     @property
     def is_committing(self) -> bool:

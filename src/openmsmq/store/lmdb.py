@@ -53,7 +53,8 @@ class LmdbStore:
         self._reserve = reserve
         self._ballast = ballast
         self._tables: Tables = files.open_tables(environment)
-        self._snapshot = LmdbSnapshot(environment.begin(), self._tables)
+        self.snapshot = LmdbSnapshot(environment.begin(), self._tables)
+        "What was last committed and refreshed to."
         self._transaction: Transaction | None = None
         self._thread = 0
         self._has_room = False
@@ -130,17 +131,12 @@ class LmdbStore:
                 self._ballast.take()
 
     def _migrate(self) -> None:
-        row = self._snapshot.get(Table.META, FORMAT_KEY)
+        row = self.snapshot.get(Table.META, FORMAT_KEY)
         version = read_format(row, self._directory)
         if version < FORMAT:
             migrate(self.begin(), version)
             self.commit()
             self.refresh()
-
-    @property
-    def snapshot(self) -> LmdbSnapshot:
-        """What was last committed and refreshed to."""
-        return self._snapshot
 
     def begin(self) -> LmdbWriter:
         """Open the write transaction; `commit` or `abort` must follow on the same thread."""
@@ -188,7 +184,7 @@ class LmdbStore:
     def refresh(self) -> None:
         """Let `snapshot` show the last commit."""
         try:
-            self._snapshot.renew(self._environment.begin())
+            self.snapshot.renew(self._environment.begin())
         except lmdb.Error as error:
             raise storage_error(error, self._directory) from error
 
@@ -213,7 +209,7 @@ class LmdbStore:
         # A process that was killed while it copied the store would keep pages for ever.
         self._environment.reader_check()
         info = self._environment.info()
-        page_size, used = self._snapshot.pages()
+        page_size, used = self.snapshot.pages()
         in_file = info["last_pgno"] + 1
         growth = min(self._disk_space(), info["map_size"] - in_file * page_size)
         return growth + max(in_file - used, 0) * page_size
@@ -236,7 +232,7 @@ class LmdbStore:
         """This is a forked child: the store stays the parent's."""
         if self._is_open:
             self._is_open = False
-            for part in (self._environment, self._transaction, self._snapshot.transaction):
+            for part in (self._environment, self._transaction, self.snapshot.transaction):
                 never_free(part)
             self._lock.leave()
 
@@ -247,6 +243,6 @@ class LmdbStore:
         if self._transaction is not None:
             self.abort()
         self._is_open = False
-        self._snapshot.end()
+        self.snapshot.end()
         self._environment.close()
         self._lock.release()

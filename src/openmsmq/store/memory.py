@@ -154,7 +154,8 @@ class MemoryStore:
         tables = state.tables if state else tuple({} for _ in Table)
         self._disk: list[dict[bytes, bytes]] = list(map(dict, tables))
         seen, self._written = (list(map(_Rows, tables)) for _ in range(2))
-        self._snapshot = MemorySnapshot(seen)
+        self.snapshot = MemorySnapshot(seen)
+        "What was last committed and refreshed to."
         self._unseen: _Changes = []
         self._writer: MemoryWriter | None = None
         self._fails_at = -1
@@ -185,11 +186,6 @@ class MemoryStore:
         if self.writes + 1 == self._fails_at:
             raise Crash
         self.writes += 1
-
-    @property
-    def snapshot(self) -> MemorySnapshot:
-        """What was last committed and refreshed to."""
-        return self._snapshot
 
     def begin(self) -> MemoryWriter:
         """Open the write transaction."""
@@ -232,7 +228,7 @@ class MemoryStore:
 
     def refresh(self) -> None:
         """Let `snapshot` show the last commit."""
-        self._snapshot.renew(self._unseen)
+        self.snapshot.renew(self._unseen)
         self._unseen = []
 
     def has_room(self) -> bool:

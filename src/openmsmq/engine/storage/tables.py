@@ -91,7 +91,7 @@ class Store(Protocol):
 
     @property
     def snapshot(self) -> Snapshot:
-        """What was last committed and refreshed to."""
+        """What was last committed and refreshed to; always the same object."""
         ...
 
     def begin(self) -> Writer:
