@@ -247,6 +247,7 @@ class Link:
         """End the session from this side."""
         self.session.close(reason, detail)
         self._act()
+        self._wire.update()
 
     # What the session reports
 
@@ -357,7 +358,6 @@ class Link:
     def _stored_later(self, size: int, last: int) -> tuple[Done, Callable[[ArrivalOutcome], None]]:
         """What is to be called when messages are stored, so that they are acknowledged."""
         self._arrived += size
-        self._wire.update()
 
         def done(error: BaseException | None) -> None:
             self._arrived -= size
@@ -406,6 +406,7 @@ class Link:
         """Send an acknowledgement of what came here; it is lost with the connection."""
         self._acks.append(packet)
         self.pump()
+        self._wire.update()
 
     def _acknowledged(self, events: list[Acknowledged]) -> None:
         """Messages have reached the peer; transactional ones stay until they are in order.
@@ -431,6 +432,7 @@ class Link:
         """Messages of a queue travel here, and there are some."""
         self._ready.add(queue)
         self.pump()
+        self._wire.update()
 
     def pump(self) -> None:
         """Send what can be sent, the most urgent first ([MS-MQDMPR] 3.1.7.3.9)."""
@@ -487,15 +489,16 @@ class Link:
         self.release(queue)
         self.session.pause()
         self._flush()
+        self._wire.update()
 
     # The edge
 
     def _flush(self) -> None:
+        """Write what the session has to say; who calls this class tells the wire what changed."""
         data = self.session.data_to_send()
         if data and not self.is_lost:
             self._wire.write(data)
             self._host.wrote(len(data))
-        self._wire.update()
 
     def log(
         self, event: str, level: int = logging.INFO, reason: str = "", detail: str = ""

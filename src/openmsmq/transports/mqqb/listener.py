@@ -442,8 +442,7 @@ class Spoken:
             self._later.clear()
             self._connection.abort()
             raise
-        if not self._later:
-            self._connection.update()
+        self._connection.update()
         return bool(self._later)
 
     def _take_pieces(self) -> None:
