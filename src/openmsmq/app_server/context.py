@@ -246,8 +246,7 @@ class SessionContext:
             opened.close()
         for transaction in self.transactions.values():
             self.abandon(transaction)
-        for _ in self.transactions:
-            self.server.metrics.transaction_ended()
+        self.server.metrics.transactions -= len(self.transactions)
         self.handles.clear()
         self.cursors.clear()
         self.transactions.clear()

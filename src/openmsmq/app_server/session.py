@@ -176,7 +176,7 @@ class AppSession(SessionContext):
 
     def _handle(self, frame: Frame) -> None:
         kind, number, payload = frame
-        self.server.metrics.requested(kind.name.lower())
+        self.server.metrics.requests[kind.name.lower()] += 1
         if self.grant is None:
             self._handshake.receive(frame)
         elif kind is Kind.PING:
@@ -250,7 +250,7 @@ class AppSession(SessionContext):
     def _begin_send(self, number: int, make: Callable[[], Future[Sequence[SentId]]]) -> None:
         def sent(ids: Sequence[SentId]) -> None:
             assert isinstance(ids, MessageIds), "they count up"
-            self.answer(number, Kind.SENT, Sent(ids.first, len(ids)).encode())
+            self.answer(number, Kind.SENT, Sent(ids.first, ids.size).encode())
 
         self.begin(number, make, sent)
 

@@ -95,7 +95,7 @@ class SessionSweeper:
         transaction = session.transactions.pop(number)
         session.timed_out.append(number)
         session.abandon(transaction, _IDLE_LIMIT)
-        self._server.metrics.transaction_ended()
+        self._server.metrics.transactions -= 1
         self._aborted("idle", transaction.xid, limit, session.caller.name)
 
     def _abort_prepared(self) -> None:

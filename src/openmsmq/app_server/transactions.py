@@ -27,7 +27,7 @@ class TransactionCalls:
         session.transactions[place] = begun
         begun.token = session.caller.grant.holder
         begun.used = session.now
-        session.server.metrics.transaction_began()
+        session.server.metrics.transactions += 1
         session.reply(number, transaction=place)
 
     def _call_prepare(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -101,7 +101,7 @@ class TransactionCalls:
                 return
             session.prepared.pop(place, None)
             if session.transactions.pop(place, None) is not None:
-                session.server.metrics.transaction_ended()
+                session.server.metrics.transactions -= 1
             if done is not None:
                 done(place, transaction)
             if transaction.is_undecided:  # it ended elsewhere, and is empty here

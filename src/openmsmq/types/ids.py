@@ -27,39 +27,35 @@ class DuplicateId(SentId):
 class MessageIds(Sequence[SentId]):
     r"""Identifiers `guid\number` that count up; each is formatted on access."""
 
-    __slots__ = ("_first", "_size", "_source")
+    __slots__ = ("_source", "first", "size")
 
     def __init__(self, source: UUID, first: int, size: int) -> None:
         self._source = source
-        self._first = first
-        self._size = size
-
-    @property
-    def first(self) -> int:
-        """The number of the first one."""
-        return self._first
+        self.first = first
+        "The number of the first one."
+        self.size = size
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     @overload
     def __getitem__(self, index: int) -> SentId: ...
     @overload
     def __getitem__(self, index: slice) -> list[SentId]: ...
     def __getitem__(self, index: int | slice) -> SentId | list[SentId]:
-        numbers = range(self._first, self._first + self._size)
+        numbers = range(self.first, self.first + self.size)
         if isinstance(index, slice):
             return [self._written(number) for number in numbers[index]]
         return self._written(numbers[index])
 
     def __iter__(self) -> Iterator[SentId]:
-        return map(self._written, range(self._first, self._first + self._size))
+        return map(self._written, range(self.first, self.first + self.size))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def __hash__(self) -> int:
-        return hash((self._source, self._first, self._size))
+        return hash((self._source, self.first, self.size))
 
     def __repr__(self) -> str:
         return repr(list(self))

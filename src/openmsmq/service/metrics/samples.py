@@ -113,10 +113,12 @@ class ServiceMetrics:
         "What clients ask of the service just now."
         self.connections = 0
         self.transactions = 0
+        "Those of clients that are neither over nor prepared."
         self.aborted = dict.fromkeys(ABORTS, 0)
         self.logins_refused = 0
         self.commit_failures = 0
         self.requests: Counter[str] = Counter()
+        "By the kind of their frame."
         self.rejected: Counter[str] = Counter()
         "By reason; those in `REFUSALS` are reported whether they occurred or not."
         self.commit_seconds = Histogram(SECONDS)
@@ -132,25 +134,14 @@ class ServiceMetrics:
         """A client has gone."""
         self.clients -= 1
 
-    def requested(self, kind: str) -> None:
-        """A client asked for something."""
-        _tally(self.requests, kind)
-
     def refused(self, reason: str) -> None:
-        """A client or a request was turned away."""
-        _tally(self.rejected, reason)
+        """A client or a request was turned away; the number of reasons is bounded."""
+        known = reason in self.rejected or len(self.rejected) < METRIC_KINDS_MAX
+        self.rejected[reason if known else "other"] += 1
 
     def login_refused(self) -> None:
         """A token or certificate was refused."""
         self.logins_refused += 1
-
-    def transaction_began(self) -> None:
-        """A client has begun a transaction."""
-        self.transactions += 1
-
-    def transaction_ended(self) -> None:
-        """A transaction of a client is over, or prepared."""
-        self.transactions -= 1
 
     def transaction_aborted(self, reason: str) -> None:
         """A transaction was aborted by the service itself."""
@@ -186,11 +177,6 @@ class ServiceMetrics:
         page.add_histogram("openmsmq_commit_operations", self.commit_operations)
         if self._directory is not None:
             _report_disk(page, self._directory)
-
-
-def _tally(counter: Counter[str], what: str) -> None:
-    """Count, within a bound: names come from outside."""
-    counter[what if what in counter or len(counter) < METRIC_KINDS_MAX else "other"] += 1
 
 
 def _report_disk(page: Page, directory: Path) -> None:

@@ -523,7 +523,7 @@ def test_every_metric_of_the_catalogue_is_exposed(watched: Watched, tmp_path: Pa
     manager = watched.manager
     manager.open(r"DIRECT=OS:other\private$\q", Access.SEND)
     manager.done(manager.local.reservations.open("lake", manager.create(), SubscriptionMode.TAKE))
-    watched.service.requested("send")
+    watched.service.requests["send"] += 1
     watched.service.refused("full")
     reported = {re.sub("_(bucket|sum|count)$", "", name) for name, _ in watched.scrape()}
     declared = {re.sub("_count$", "", metric.name) for metric in METRICS}
@@ -558,12 +558,10 @@ def test_clients_and_what_they_do_are_counted(watched: Watched) -> None:
     service.client_connected()
     service.client_connected()
     service.client_disconnected()
-    service.transaction_began()
-    service.transaction_began()
-    service.transaction_ended()
+    service.transactions += 1
     service.login_refused()
     for kind in ("send", "receive", "send"):
-        service.requested(kind)
+        service.requests[kind] += 1
     service.refused("too large")
     assert watched.value("openmsmq_clients") == 1
     assert watched.value("openmsmq_connections_total") == 2
@@ -576,11 +574,11 @@ def test_clients_and_what_they_do_are_counted(watched: Watched) -> None:
 
 def test_the_number_of_label_values_is_bounded(watched: Watched) -> None:
     for number in range(METRIC_KINDS_MAX + 50):
-        watched.service.requested(f"kind {number}")
-    watched.service.requested("kind 1")
-    assert len(watched.service.requests) == METRIC_KINDS_MAX + 1
-    assert watched.value("openmsmq_requests_total", kind="other") == 50
-    assert watched.value("openmsmq_requests_total", kind="kind 1") == 2
+        watched.service.refused(f"reason {number}")
+    watched.service.refused("reason 1")
+    assert len(watched.service.rejected) == METRIC_KINDS_MAX + 1
+    assert watched.value("openmsmq_rejected_total", reason="other") == 50
+    assert watched.value("openmsmq_rejected_total", reason="reason 1") == 2
 
 
 def test_durations_of_commits_are_exposed_and_failures_apart(watched: Watched) -> None:
