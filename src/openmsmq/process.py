@@ -16,24 +16,10 @@ def this_process() -> str:
     return f"{program} (process {os.getpid()})"
 
 
-class OwnerProcess:
-    """The process that opened a queue manager, which no forked child may use."""
-
-    __slots__ = ("_number",)
-
-    def __init__(self) -> None:
-        self._number = os.getpid()
-
-    @property
-    def is_here(self) -> bool:
-        """This is that process."""
-        return os.getpid() == self._number
-
-    def check(self) -> None:
-        """Refuse to be used by a forked child."""
-        if not self.is_here:
-            raise InvalidHandle(
-                f"process {self._number} has opened this queue manager, and process {os.getpid()}"
-                " was forked from it: open it here under another directory, connect to a service,"
-                " or start processes by spawning them"
-            )
+def opened_elsewhere(owner: int) -> InvalidHandle:
+    """The error of a forked child that uses the queue manager of its parent."""
+    return InvalidHandle(
+        f"process {owner} has opened this queue manager, and process {os.getpid()} was forked from"
+        " it: open it here under another directory, connect to a service, or start processes by"
+        " spawning them"
+    )

@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from openmsmq.errors import InvalidHandle
-from openmsmq.process import OwnerProcess, this_process
+from openmsmq.process import opened_elsewhere, this_process
 
 
 def test_a_program_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,11 +14,7 @@ def test_a_program_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert this_process() == f"???café (process {os.getpid()})"
 
 
-def test_what_a_process_has_opened_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    owner = OwnerProcess()
-    owner.check()
-    parent = os.getpid()
+def test_a_forked_child_is_told_whose_manager_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getpid", lambda: 7)
-    assert not owner.is_here
-    with pytest.raises(InvalidHandle, match=f"process {parent} has opened .* process 7 was forked"):
-        owner.check()
+    said = str(opened_elsewhere(5))
+    assert "process 5 has opened this queue manager, and process 7 was forked from it" in said

@@ -17,6 +17,7 @@ What readers see is what the last finished commit left. The caller serialises al
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -336,14 +337,18 @@ class Core(EngineState):
         """
         if self.timeline.observe(now, elapsed) or self._is_shift_lost:
             self._write_shift()
-        begins = self.delays.next <= self.timeline.exact and self.delays.release()
-        begins |= self.sparse_runs.next <= self.timeline.now and self.sparse_runs.sweep()
+        begins = False
+        if self.delays.next <= self.timeline.exact:
+            self.delays.release()
+            begins = True
+        if self.sparse_runs.next <= self.timeline.now:
+            self.sparse_runs.sweep()
+            begins = True
         for refused in (self.abandoned_transactions, self.removal):
             begins |= refused.next <= self.timeline.now and refused.retry()
-        if not self.expiry.is_due:
-            return begins
-        begins |= self._expiry_sweep.start()
-        self.readers.notify()
+        if self.expiry.is_due:
+            begins |= self._expiry_sweep.start()
+            self.readers.notify()
         return begins
 
     def _write_shift(self) -> None:
@@ -361,10 +366,10 @@ class Core(EngineState):
     @property
     def next_deadline(self) -> float | None:
         """In how many seconds from the last tick something is to be done; None for never."""
-        refused = self.abandoned_transactions, self.removal
-        parts = (self.delays, self.expiry, self.sparse_runs, *refused)
-        left = [seconds for part in parts if (seconds := part.seconds_left) is not None]
-        return min(left, default=None)
+        at = min(self.sparse_runs.next, self.abandoned_transactions.next, self.removal.next)
+        timeline = self.timeline
+        left = min(at - timeline.now, self.delays.next - timeline.exact, self.expiry.seconds_left)
+        return None if left == inf else max(0.0, left)
 
     def stop(self) -> None:
         """Write what is buffered in memory, and leave long work for the next start.

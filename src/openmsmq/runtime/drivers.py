@@ -7,6 +7,7 @@ timer: a batch is whatever came meanwhile.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     StorageFull,
 )
-from openmsmq.process import OwnerProcess
+from openmsmq.process import opened_elsewhere
 from openmsmq.runtime.answers import GiveUp, abandon, sooner, time_left
 from openmsmq.runtime.commit_cost import Commit, InlineGuard
 from openmsmq.runtime.commit_thread import CommitThread
@@ -59,11 +60,12 @@ class ThreadDriver:
         "Nothing new is taken."
         self._ended = False
         "It is being closed, or is."
-        self._owner = OwnerProcess()
+        self._process = os.getpid()
+        "A forked child may not use what its parent has opened."
 
     def call(self, make: Callable[[], T]) -> T:
         """Call the core when no other thread does."""
-        self._owner.check()
+        self._require_here()
         with Shield(self._wake), self._changed:
             self._require_open()
             self._sweep()
@@ -92,7 +94,7 @@ class ThreadDriver:
         A caller that is interrupted does not get its answer: `undo` is done with it instead.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        self._owner.check()
+        self._require_here()
         with Shield(self._wake) as shield, self._changed:
             self._require_open()
             self._sweep()
@@ -179,7 +181,7 @@ class ThreadDriver:
 
     def close(self) -> None:
         """Finish what was asked for; later calls are refused."""
-        if not self._owner.is_here:
+        if os.getpid() != self._process:
             return
         with Shield(self._wake), self._changed:
             if self._ended:
@@ -197,6 +199,10 @@ class ThreadDriver:
                 else:
                     self._changed.wait()
             self._core.store.close()
+
+    def _require_here(self) -> None:
+        if os.getpid() != self._process:
+            raise opened_elsewhere(self._process)
 
     def _require_open(self) -> None:
         if self._broken is not None:
@@ -226,8 +232,8 @@ class LoopDriver:
         self._on_commit: list[asyncio.Future[None]] = []
         "Those who wait for the commit that runs or comes next."
         self._thread = CommitThread("openmsmq-commit")
-        self._is_busy = False
-        "The thread begins or commits."
+        self.is_busy = False
+        "A commit is wanted or under way."
         self._started = self._synced = 0.0
         "When the commit under way was begun, and handed to the disk."
         self._operations = 0
@@ -236,23 +242,15 @@ class LoopDriver:
         "Commits that are over, and the seconds that it took to write the last one."
         self._idle: asyncio.Future[None] | None = None
         "Who waits for the last commit."
-        self._closed = False
+        self.is_closed = False
+        "No more calls are taken."
         self._broken: MQError | None = None
-        self._owner = OwnerProcess()
+        self._process = os.getpid()
+        "A forked child may not use what its parent has opened."
         self.observer: Callable[[Commit], None] = _ignore
         "Called after every commit; the event loop waits meanwhile."
         self.on_broken: Callable[[MQError], None] = lambda error: None
         "Called when nothing can be committed any more."
-
-    @property
-    def is_closed(self) -> bool:
-        """No more calls are taken."""
-        return self._closed
-
-    @property
-    def is_busy(self) -> bool:
-        """A commit is wanted or under way."""
-        return self._is_busy
 
     def call(self, make: Callable[[], T]) -> T:
         """Call the core; what that makes it commit is committed, without waiting for it."""
@@ -263,9 +261,12 @@ class LoopDriver:
         return result
 
     def _go_on(self) -> None:
-        """The core was called: commit what it wants committed, and see to what will be due."""
-        self._commit_if_wanted()
-        self._set_timer()
+        """The core was called: see to what will be due, and commit what it wants committed."""
+        left, wants_commit = self._core.next_deadline, self._core.wants_commit
+        if left is not None and not self.is_closed:
+            self._set_timer(left)
+        if wants_commit and not self.is_busy:
+            self._start()
 
     async def wait(
         self,
@@ -294,7 +295,7 @@ class LoopDriver:
                     await answered
             except asyncio.CancelledError:
                 abandon(pending, give_up, undo)
-                self._commit_if_wanted()
+                self._go_on()
                 raise
         return pending.result()
 
@@ -312,17 +313,14 @@ class LoopDriver:
     async def _sweep(self) -> None:
         """Do what is due before a call, so that no caller sees what should be gone."""
         if self._tick():
-            self._commit_if_wanted()
+            self._go_on()
             swept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._on_commit.append(swept)
             await swept
             self._require_open()
 
-    def _set_timer(self) -> None:
+    def _set_timer(self, left: float) -> None:
         """See that what will be due is done, even if no call comes then."""
-        left = self._core.next_deadline
-        if left is None or self._closed:
-            return
         loop = asyncio.get_running_loop()
         at = loop.time() + left
         if self._timer is not None:
@@ -334,14 +332,11 @@ class LoopDriver:
     def _on_time(self) -> None:
         self._timer = None
         self._tick()
-        self._commit_if_wanted()
-        self._set_timer()
+        self._go_on()
 
-    def _commit_if_wanted(self) -> None:
-        """Begin a commit, unless one is under way; what is asked for until it has begun is in."""
-        if not self._core.wants_commit or self._is_busy:
-            return
-        self._is_busy = True
+    def _start(self) -> None:
+        """Begin a commit; what is asked for until it has begun is in."""
+        self.is_busy = True
         if self._inline is not None and self._inline.is_quick:
             # In its next turn: what other connections have sent meanwhile is in.
             asyncio.get_running_loop().call_soon(self._commit_here)
@@ -441,12 +436,12 @@ class LoopDriver:
         self._go_on_with(following)
 
     def _go_on_with(self, following: Writer | StorageFull | None) -> None:
+        if following is None:
+            self.is_busy = self._is_here = False
+        self._go_on()
         if following is not None:
             self._write(following)
-            return
-        self._is_busy = self._is_here = False
-        self._commit_if_wanted()
-        if self._idle is not None and not self._is_busy:
+        elif self._idle is not None and not self.is_busy:
             self._idle.set_result(None)
 
     def _tell(self) -> None:
@@ -456,13 +451,12 @@ class LoopDriver:
         for commit in waiting:
             if not commit.done():
                 commit.set_result(None)
-        self._set_timer()
 
     def _break_off(self, error: BaseException) -> None:
         """Nothing can be committed any more, and perhaps memory is in no order: this is the end."""
         if self._broken is not None:
             return
-        self._broken, self._closed = storage_failure(error), True
+        self._broken, self.is_closed = storage_failure(error), True
         if self._timer is not None:
             self._timer.cancel()
         self.observer(Commit(self._operations, 0, 0, failed=True))
@@ -478,22 +472,22 @@ class LoopDriver:
         self.on_broken(self._broken)
 
     def _end(self) -> None:
-        self._is_busy = False
+        self.is_busy = False
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
     async def close(self) -> None:
         """Finish what was asked for; later calls are refused."""
-        if not self._owner.is_here or (self._closed and self._broken is None):
+        if os.getpid() != self._process or (self.is_closed and self._broken is None):
             return
-        if not self._closed:
-            self._closed = True
+        if not self.is_closed:
+            self.is_closed = True
             if self._timer is not None:
                 self._timer.cancel()
             self._core.cancel_everywhere(OperationCancelled(CLOSED))
             self._core.stop()
-            self._commit_if_wanted()
-            assert self._is_busy, "to stop is to write something"
+            self._go_on()
+            assert self.is_busy, "to stop is to write something"
             self._idle = asyncio.get_running_loop().create_future()
         assert self._idle is not None, "what has broken ends"
         await self._idle
@@ -502,8 +496,9 @@ class LoopDriver:
             self._core.store.close()
 
     def _require_open(self) -> None:
-        self._owner.check()
+        if os.getpid() != self._process:
+            raise opened_elsewhere(self._process)
         if self._broken is not None:
             raise self._broken
-        if self._closed:
+        if self.is_closed:
             raise InvalidHandle(CLOSED)

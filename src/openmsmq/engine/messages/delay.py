@@ -36,31 +36,23 @@ class Delays:
         self._queues = queues
         self._admission = admission
         self.next = _first(state.snapshot)
-        "No message is due before this, in seconds as lifetimes count them."
+        "No message is due before this, in seconds as lifetimes count them, but those about to go."
         self._is_releasing = False
         self._expected = inf
         "When the first of those is due that came meanwhile."
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Until messages are due; None if none is, or if they are about to go."""
-        if self.next == inf or self._is_releasing:
-            return None
-        return max(0.0, self.next - self._state.timeline.exact)
-
     def expect(self, due: float) -> None:
         """There is a message that is due then."""
-        self.next = min(self.next, due / 1000)
-        self._expected = min(self._expected, due / 1000)
+        seconds = due / 1000
+        self._expected = min(self._expected, seconds)
+        if not self._is_releasing:
+            self.next = min(self.next, seconds)
 
-    def release(self) -> bool:
-        """Let messages go that are due; False if that is under way already."""
-        if self._is_releasing:
-            return False
+    def release(self) -> None:
+        """Let messages go that are due."""
         self._is_releasing = True
-        self._expected = inf
+        self.next = self._expected = inf
         self._step(b"", is_all=True)
-        return True
 
     def _step(self, after: bytes, *, is_all: bool) -> None:
         state = self._state

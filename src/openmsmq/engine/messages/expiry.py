@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from math import inf
 from typing import Final
 
 from openmsmq.engine.messages.limits import STALE_MAX
@@ -49,10 +50,10 @@ class Expiry:
         return self._state.timeline.now > self.next
 
     @property
-    def seconds_left(self) -> float | None:
-        """Until a sweep is due; None if no message expires or a sweep is under way."""
+    def seconds_left(self) -> float:
+        """Until a sweep is due; infinite if no message expires or a sweep is under way."""
         if self.next == NEVER or self._is_sweeping:
-            return None
+            return inf
         least = RETRY if self._has_failed else 0
         return max(least, self.next + 1 - self._state.timeline.now)
 

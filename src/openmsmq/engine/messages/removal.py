@@ -48,11 +48,6 @@ class Removal:
         self.next: float = inf
         "When it is tried again, in seconds as lifetimes count them."
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Until then; None if nothing is left to do."""
-        return None if self.next == inf else max(0.0, self.next - self._state.timeline.now)
-
     def retry(self) -> bool:
         """Remove what was purged, once more; whether there was anything."""
         refused, self._refused = self._refused, {}

@@ -30,18 +30,9 @@ class SparseRuns:
         self._is_sweeping = False
         self._due: dict[tuple[int, int], int] = {}
         "When each is taken apart, by queue and first lookup identifier, the next one first."
+        self.next = inf
+        "When the next run is taken apart, in seconds as lifetimes count them; not during a sweep."
         self.watch(_sparse(state.snapshot))
-
-    @property
-    def next(self) -> float:
-        """When the next run is taken apart, in seconds as lifetimes count them."""
-        return inf if self._is_sweeping else next(iter(self._due.values()), inf)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Until then; None if there is none, or if it is being done."""
-        due = self.next
-        return None if due == inf else max(0.0, due - self._state.timeline.now)
 
     def watch(self, runs: list[MessageRun]) -> None:
         """These runs have few messages left."""
@@ -49,16 +40,16 @@ class SparseRuns:
         for run in runs:
             if len(self._due) < SPARSE_RUNS_MAX:
                 self._due.setdefault((run.queue, run.first), due)
+        if not self._is_sweeping:
+            self.next = next(iter(self._due.values()), inf)
 
-    def sweep(self) -> bool:
-        """Take runs apart whose time has come; False if that is under way already."""
-        if self._is_sweeping:
-            return False
+    def sweep(self) -> None:
+        """Take runs apart whose time has come."""
         now = self._state.timeline.now
         places = [place for place, due in self._due.items() if due <= now][:STEP]
         for place in places:
             del self._due[place]
-        self._is_sweeping = True
+        self._is_sweeping, self.next = True, inf
         later: list[MessageRun] = []
 
         def apply(batch: Batch) -> None:
@@ -77,9 +68,9 @@ class SparseRuns:
             self._is_sweeping = False
             due = self._state.timeline.now + PATIENCE
             self._due.update(dict.fromkeys(places, due))
+            self.watch([])
 
         self._state.submit(apply, committed, failed, grows=True)
-        return True
 
     def _take_apart(self, batch: Batch, run: MessageRun) -> bool:
         """Give each message that is left a row of its own; not while some are held or purged."""

@@ -35,11 +35,6 @@ class AbandonedTransactions:
     def __len__(self) -> int:
         return len(self._aborts)
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Until then; None if nothing is left to do."""
-        return None if self.next == inf else max(0.0, self.next - self._state.timeline.now)
-
     def add(self, transaction: ManagedTransaction, abort: Abort) -> None:
         """Have a transaction aborted: now, or as soon as that is possible."""
         if transaction.is_undecided:
