@@ -211,7 +211,7 @@ class SessionContext:
             if pending.error is not None:
                 self.fail(number, pending.error)
             else:
-                answer(pending.result())
+                answer(pending.value)
 
         self.driver.begin(make, answered)
 

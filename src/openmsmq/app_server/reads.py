@@ -65,7 +65,7 @@ class Reads:
             if pending.error is not None:
                 session.fail(number, pending.error)
                 return
-            parts: Parts = pending.result()
+            parts: Parts = pending.value
             takes = session.takes_slices if take else session.takes_peeked_slices
             is_sliced = takes and has_slices(parts)
             kind = Kind.SLICES if is_sliced else Kind.MESSAGES

@@ -105,7 +105,7 @@ class DeliveryStreams:
         if pending.error is not None:
             self._fail(stream, pending.error)
             return
-        parts, session = pending.result(), self._session
+        parts, session = pending.value, self._session
         if session.wire.write_buffer_full:
             # Others may have them: their readers are woken when this one is done.
             stream.opened.end(lookups_of(parts), remove=False)

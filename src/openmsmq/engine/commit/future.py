@@ -15,18 +15,19 @@ class Future(Generic[T]):
     The caller sets `on_done`; it is called once, when the answer is there.
     """
 
-    __slots__ = ("_value", "done", "error", "on_done")
+    __slots__ = ("done", "error", "on_done", "value")
+    value: T
+    "The answer, once it is there and no error."
 
     def __init__(self) -> None:
         self.done = False
         self.error: BaseException | None = None
         self.on_done: Callable[[], None] | None = None
-        self._value: T | None = None
 
     def succeed(self, value: T) -> None:
         """Bring the answer."""
         assert not self.done, "a call is answered once"
-        self._value = value
+        self.value = value
         self._finish()
 
     def fail(self, error: BaseException) -> None:
@@ -40,7 +41,7 @@ class Future(Generic[T]):
         assert self.done, "the answer is not there yet"
         if self.error is not None:
             raise self.error
-        return self._value  # type: ignore[return-value] # T may include None
+        return self.value
 
     def then(self, other: Future[U], value: Callable[[T], U]) -> None:
         """Answer another call when this one is answered, with what `value` makes of the answer."""
@@ -49,7 +50,7 @@ class Future(Generic[T]):
             if self.error is not None:
                 other.fail(self.error)
             else:
-                other.succeed(value(self.result()))
+                other.succeed(value(self.value))
 
         if self.done:
             answered()

@@ -402,14 +402,15 @@ class BinaryTransport:
             for queue in self._unidentified & peer.queues.keys():
                 self._unidentified.discard(queue)
                 self.received_acks.identified(queue, manager)
-        for older in self.session_table.add(link, self.now()):
+        now = self.now()
+        for older in self.session_table.add(link, now):
             for queue in self._release(older):
                 self.ready(queue)
         for other in list(self._peers.values()):
             if other.link is link or other.id == manager:
                 self._retry(other)
-        self._order_acks.opened(manager, self.now())
-        self._set_order_timer()
+        self._order_acks.opened(manager, now)
+        self._set_order_timer(now)
 
     def progressed(self, link: Link) -> None:
         """The other side takes messages: should the connection be lost, it is soon tried again."""
@@ -475,9 +476,11 @@ class BinaryTransport:
 
     def arrived(self, link: Link, outcome: ArrivalOutcome) -> None:
         """Messages of a session were taken: their senders are owed OrderAcks, and people a word."""
-        for progress in outcome.progress:
-            self._order_acks.came(link, progress, self.now())
-            self._set_order_timer()
+        if outcome.progress:
+            now = self.now()
+            for progress in outcome.progress:
+                self._order_acks.came(link, progress, now)
+            self._set_order_timer(now)
         for sequence in outcome.gaps:
             self._arrival_log.missing(sequence)
         for refusal in outcome.refusals:
@@ -485,9 +488,9 @@ class BinaryTransport:
         for packet in outcome.traced:
             self.reports.send(packet)
 
-    def _set_order_timer(self) -> None:
+    def _set_order_timer(self, now: float) -> None:
         """One is sent for all that a commit has brought: those due at once wait for the rest."""
-        at, now = self._order_acks.next_deadline, self.now()
+        at = self._order_acks.next_deadline
         if at is None or (self._order_timer is not None and self._orders_at <= max(at, now)):
             return
         if self._order_timer is not None:
@@ -500,8 +503,9 @@ class BinaryTransport:
             self._order_timer.cancel()
             self._order_timer = None
         if not self._is_stopped:
-            self._order_acks.tick(self.now())
-            self._set_order_timer()
+            now = self.now()
+            self._order_acks.tick(now)
+            self._set_order_timer(now)
 
     # The end
 
