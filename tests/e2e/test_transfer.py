@@ -52,6 +52,14 @@ class Pair:
         with self.a.transaction() as transaction:
             return [queue.send(message, transaction=transaction) for message in messages]
 
+    def hasten(self) -> None:
+        """Send a recoverable message, with which the session acknowledges all before it soon.
+
+        For express messages alone it waits for 10 seconds.
+        """
+        self.send(far_name(), letter("last"))
+        assert self.take("recoverable").text == "last"
+
     def take(self, name: str, manager: Manager | None = None) -> ReceivedMessage:
         """The next message that comes."""
         return (manager or self.b).open_queue(name).receive(timeout=PATIENCE)
@@ -108,6 +116,7 @@ def test_a_copy_stays_in_the_journal_of_the_sender(pair: Pair, kind: str) -> Non
     journal.purge()
     pair.send(far_name(kind), letter("kept", kind, journal=True), kind=kind)
     pair.take(kind)
+    pair.hasten()
     assert journal.receive(timeout=PATIENCE).text == "kept"
     until(lambda: is_everything_sent(pair.a))
 
@@ -180,6 +189,7 @@ def test_a_refused_message_leaves_a_trace_where_it_was_refused(
     (sent,) = pair.send(far_name(to), letter("lost", kind, dead_letter=True), kind=kind)
     found = refused.peek(timeout=PATIENCE)
     assert (found.id, found.text, found.message_class) == (sent, "lost", reason)
+    pair.hasten()
     until(lambda: pair.a.explain(sent)[-1].event == "handed_over")
     assert pair.b.explain(sent)[-1].text.startswith(r"is kept in .\Refused$: ")
     findings = list(check_up(ManagerLocation(None, pair.far.app)))
