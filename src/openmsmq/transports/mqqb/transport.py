@@ -499,9 +499,7 @@ class BinaryTransport:
         self._order_timer = self.network.call_later(self._orders_at - now, self._send_orders)
 
     def _send_orders(self) -> None:
-        if self._order_timer is not None:
-            self._order_timer.cancel()
-            self._order_timer = None
+        self._order_timer = None
         if not self._is_stopped:
             now = self.now()
             self._order_acks.tick(now)
