@@ -70,11 +70,10 @@ class BodyCipher:
         block = self._block
         if not block:
             return _rc4(self._key, body)
-        count = block - len(body) % block
-        padded = body + _PADDINGS[count]
+        fill = _PADDINGS[block - len(body) % block]
         if self._aes is not None:
-            return self._aes.encrypt(padded)
-        return _rc2(self._key, self._effective).encrypt(padded)  # type: ignore[no-any-return]
+            return self._aes.encrypt(body, fill)
+        return _rc2(self._key, self._effective).encrypt(body + fill)  # type: ignore[no-any-return]
 
     def decrypt(self, data: bytes) -> bytes | None:
         """The reverse; None if length or padding are not those of an encrypted body.
@@ -114,12 +113,15 @@ class _Aes:
         self._decrypt: Callable[[bytes], bytes] | None = None
         self._last = 0
 
-    def encrypt(self, data: bytes) -> bytes:
-        """Whole blocks, encrypted."""
+    def encrypt(self, body: bytes, fill: bytes) -> bytes:
+        """A body with what fills its last block, encrypted."""
         if self._encrypt is None:
             self._encrypt = self._cipher.encryptor().update
-        first = int.from_bytes(data[:_AES_BLOCK], "big") ^ self._last
-        found = self._encrypt(first.to_bytes(_AES_BLOCK, "big") + data[_AES_BLOCK:])
+        if len(body) < _AES_BLOCK:
+            body, fill = body + fill, b""
+        first = int.from_bytes(body[:_AES_BLOCK], "big") ^ self._last
+        data = b"".join((first.to_bytes(_AES_BLOCK, "big"), body[_AES_BLOCK:], fill))
+        found = self._encrypt(data)
         self._last = int.from_bytes(found[-_AES_BLOCK:], "big")
         return found
 

@@ -133,22 +133,19 @@ class Dispatcher:
         core, transfer = self._core, _transfer(queue)
         found: list[Entry] = []
         failed: list[Entry] = []
-        for stored in entries:
-            lookup, record, packet, is_express = stored
-            entry = Entry(lookup, record, split_stored(packet)[0], is_express)
-            if not flags_of(record) & _PRIVATE:
-                found.append(entry)
-                continue
-            try:
-                if transfer.is_http:
-                    raise ComputerDoesNotSupportEncryption("messages over HTTP are not encrypted")
-                packet = core.encryptor.encrypt(entry.packet, core.timeline.now)
-            except MQError as error:
-                status, code = ConnectionStatus.CERTIFICATE_VALIDATION_FAILURE, int(error.hresult)
-                transfer.attempts.append(Attempt(status, core.timeline.wall, code, ()))
-                failed.append(entry)
-            else:
-                found.append(Entry(lookup, record, packet, is_express))
+        for lookup, record, stored, is_express in entries:
+            packet = split_stored(stored)[0]
+            if flags_of(record) & _PRIVATE:
+                try:
+                    if transfer.is_http:
+                        raise ComputerDoesNotSupportEncryption("HTTP carries no encrypted messages")
+                    packet = core.encryptor.encrypt(packet, core.timeline.now)
+                except MQError as error:
+                    status, code = ConnectionStatus.CERTIFICATE_VALIDATION_FAILURE, error.hresult
+                    transfer.attempts.append(Attempt(status, core.timeline.wall, int(code), ()))
+                    failed.append(Entry(lookup, record, packet, is_express))
+                    continue
+            found.append(Entry(lookup, record, packet, is_express))
         if failed:
             self._remove(queue, failed, MessageClass.NACK_COULD_NOT_ENCRYPT)
         return found
