@@ -1,7 +1,8 @@
-"""Makes remote calls with Samba's Python bindings: `OPNUM HEX` comes, `HEX` or `! WHY` goes.
+"""Makes remote calls with Samba's Python bindings.
 
-Debian's own Python runs it, which has `python3-samba`; nothing of OpenMSMQ is imported.
-Usage: python3 samba_caller.py PORT OPTIONS INTERFACE [USER PASSWORD]
+`INTERFACE OPNUM HEX` comes, `HEX` or `! WHY` goes. Debian's own Python runs it, which has
+`python3-samba`; nothing of OpenMSMQ is imported.
+Usage: python3 samba_caller.py PORT OPTIONS [USER PASSWORD]
 """
 
 import sys
@@ -12,7 +13,7 @@ from samba.dcerpc import base, mgmt
 
 def main() -> None:
     """Connect, say which interfaces there are, and call what is asked for."""
-    port, options, interface, *login = sys.argv[1:]
+    port, options, *login = sys.argv[1:]
     settings = param.LoadParm()
     settings.load_default()
     known = credentials.Credentials()
@@ -30,11 +31,15 @@ def main() -> None:
     first = mgmt.mgmt(place, settings, known)
     vector = first.inq_if_ids()
     _say(*(str(one.id.uuid) for one in vector.if_id))
-    made = base.ClientConnection(place, (interface, 1), settings, known, basis_connection=first)
+    made = {}
     for line in sys.stdin:
-        opnum, stub = line.split(" ")
+        name, opnum, stub = line.split(" ")
         try:
-            _say(made.request(int(opnum), bytes.fromhex(stub)).hex())
+            if name not in made:
+                made[name] = base.ClientConnection(
+                    place, (name, 1), settings, known, basis_connection=first
+                )
+            _say(made[name].request(int(opnum), bytes.fromhex(stub)).hex())
         except (NTSTATUSError, RuntimeError) as error:
             _say("!", str(error).replace("\n", " "))
 

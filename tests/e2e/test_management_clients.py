@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,16 @@ from openmsmq.interfaces.management import stubs
 from openmsmq.interfaces.management.stubs import MANAGEMENT, THE_MACHINE, ManagedOpnum
 from openmsmq.properties.propid import MGMT_MSMQ, MGMT_QUEUE
 from tests.e2e.managers import ManagerProcess
-from tests.e2e.test_remote_read_clients import (
-    LEVELS,
+from tests.e2e.rpc_clients import (
     PASSWORD,
-    SAMBA,
-    SYSTEM_PYTHON,
     TSHARK,
     USER,
     Call,
     RecordingRelay,
-    _samba,  # noqa: F401 # a fixture
     impacket_call,
     impacket_client,
-    impacket_uuid,
     rpcrt,
+    samba_client,
 )
 from tests.strategies.managed import get_info, queue_object
 
@@ -91,8 +86,7 @@ def every_operation(call: Call) -> None:
 
 
 def connect(port: int, level: str, user: str = USER) -> Any:
-    interface = impacket_uuid.uuidtup_to_bin((str(MANAGEMENT.uuid), "1.0"))
-    return impacket_client(port, level, interface, user)
+    return impacket_client(port, level, MANAGEMENT, user)
 
 
 @pytest.mark.parametrize("level", SIGNED)
@@ -150,32 +144,10 @@ def test_worked_requests_are_answered(shop: ManagerProcess) -> None:
     client.disconnect()
 
 
-@pytest.mark.usefixtures("_samba")
 @pytest.mark.parametrize("level", SIGNED)
 def test_samba_calls_every_operation(shop: ManagerProcess, level: str) -> None:
-    script = Path(__file__).with_name("samba_caller.py")
-    place = [str(shop.ready["rpc"][1]), SAMBA[level], str(MANAGEMENT.uuid), USER, PASSWORD]
-    process = subprocess.Popen(
-        [SYSTEM_PYTHON, str(script), *place],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdin
-        assert process.stdout
-        assert str(MANAGEMENT.uuid) in process.stdout.readline()
-
-        def call(opnum: int, stub: bytes) -> bytes:
-            assert process.stdin
-            assert process.stdout
-            process.stdin.write(f"{opnum} {stub.hex()}\n")
-            process.stdin.flush()
-            return bytes.fromhex(process.stdout.readline())
-
-        every_operation(call)
-        process.stdin.close()
-        assert process.wait(20) == 0
+    with samba_client(shop.ready["rpc"][1], level) as samba:
+        every_operation(samba.call(MANAGEMENT))
 
 
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
@@ -185,16 +157,4 @@ def test_tshark_understands_every_pdu(shop: ManagerProcess, tmp_path: Path) -> N
     client = connect(relay.port, "privacy")
     every_operation(impacket_call(client))
     client.disconnect()
-    relay.join(20)
-    [file] = tmp_path.glob("*.pcap")
-
-    def tshark(*options: str) -> str:
-        assert TSHARK is not None
-        ports = ("-d", f"tcp.port=={relay.port},dcerpc", "-o", f"ntlmssp.nt_password:{PASSWORD}")
-        command = [TSHARK, "-n", "-r", str(file), *ports, *options]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    assert tshark("-Y", "_ws.malformed || dcerpc.fragment.error") == ""
-    requests = tshark("-Y", "dcerpc.pkt_type == 0", "-T", "fields", "-e", "dcerpc.opnum").split()
-    assert {"0", "1"} <= set(requests)
-    assert set(LEVELS) >= set(SIGNED)
+    assert relay.opnums() == set(ManagedOpnum)

@@ -5,13 +5,9 @@ What goes over the wire is recorded on its way, and read by tshark.
 
 from __future__ import annotations
 
-import shutil
-import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,7 +16,6 @@ import pytest
 
 import openmsmq
 from openmsmq.access.users import ANONYMOUS, Users
-from openmsmq.capture.recorder import Recorder
 from openmsmq.interfaces.management.stubs import MANAGEMENT as QMMGMT
 from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM
 from openmsmq.interfaces.queue_format import QueueFormatArgument
@@ -36,24 +31,26 @@ from openmsmq.packet.view import PacketView
 from openmsmq.rpc.management import MANAGEMENT
 from openmsmq.rpc.ndr.structure import Structure
 from tests.e2e.managers import ManagerProcess
+from tests.e2e.rpc_clients import (
+    LEVELS,
+    PASSWORD,
+    TSHARK,
+    USER,
+    Call,
+    RecordingRelay,
+    impacket_call,
+    impacket_client,
+    rpcrt,
+    samba_client,
+)
 
 pytestmark = pytest.mark.slow
 
-transport = pytest.importorskip("impacket.dcerpc.v5.transport")
-rpcrt = pytest.importorskip("impacket.dcerpc.v5.rpcrt")
-impacket_uuid = pytest.importorskip("impacket.uuid")
 mgmt = pytest.importorskip("impacket.dcerpc.v5.mgmt")
 
-SYSTEM_PYTHON = "/usr/bin/python3"
 OFFERED = (REMOTE_READ, COORDINATOR, QMMGMT, QM2QM, QMCOMM, QMCOMM2, MANAGEMENT)
 "The interfaces of the service, in their order."
-TSHARK = shutil.which("tshark")
-USER, PASSWORD = "alice", "secret"
-LEVELS = {"none": 1, "connect": 2, "integrity": 5, "privacy": 6}
-SAMBA = {"none": "", "connect": "connect", "integrity": "sign", "privacy": "seal"}
 CLIENT = UUID(int=7)
-Call = Callable[[int, bytes], bytes]
-"Makes a call with some arguments; their results."
 
 
 @pytest.fixture(scope="module")
@@ -157,30 +154,6 @@ def text_of(results: stubs.ReceiveResults) -> str:
     return PacketView(packet).body.decode("utf-16-le").rstrip("\0")
 
 
-def impacket_client(port: int, level: str, interface: bytes | None = None, user: str = USER) -> Any:
-    """A client of impacket that is bound to RemoteRead, or another interface."""
-    way = transport.DCERPCTransportFactory(f"ncacn_ip_tcp:127.0.0.1[{port}]")
-    if level != "none":
-        way.set_credentials(user, PASSWORD, "WORKGROUP")
-    client = way.get_dce_rpc()
-    if level != "none":
-        client.set_auth_type(rpcrt.RPC_C_AUTHN_WINNT)
-        client.set_auth_level(LEVELS[level])
-    client.connect()
-    remote_read = impacket_uuid.uuidtup_to_bin((str(REMOTE_READ.uuid), "1.0"))
-    client.bind(interface or remote_read)
-    return client
-
-
-def impacket_call(client: Any) -> Call:
-    def call(opnum: int, stub: bytes) -> bytes:
-        client.call(opnum, stub)
-        answer: bytes = client.recv()
-        return answer
-
-    return call
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_impacket_calls_every_operation(shop: ManagerProcess, level: str) -> None:
     client = impacket_client(shop.ready["rpc"][1], level)
@@ -188,45 +161,11 @@ def test_impacket_calls_every_operation(shop: ManagerProcess, level: str) -> Non
     client.disconnect()
 
 
-@pytest.fixture(scope="module")
-def _samba() -> None:
-    """Samba's client, which Debian's own Python has."""
-    if not Path(SYSTEM_PYTHON).exists():
-        pytest.skip(f"no {SYSTEM_PYTHON}, which would have Samba's Python bindings")
-    asked = subprocess.run([SYSTEM_PYTHON, "-c", "import samba.dcerpc.mgmt"], capture_output=True)
-    if asked.returncode:
-        pytest.skip("Samba's Python bindings are not installed: apt-get install python3-samba")
-
-
-@pytest.mark.usefixtures("_samba")
 @pytest.mark.parametrize("level", LEVELS)
 def test_samba_calls_every_operation(shop: ManagerProcess, level: str) -> None:
-    script = Path(__file__).with_name("samba_caller.py")
-    login = [] if level == "none" else [USER, PASSWORD]
-    place = [str(shop.ready["rpc"][1]), SAMBA[level], str(REMOTE_READ.uuid), *login]
-    process = subprocess.Popen(
-        [SYSTEM_PYTHON, str(script), *place],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin
-    assert process.stdout
-    with process:
-        known = process.stdout.readline().split()
-        assert known == [str(one.uuid) for one in OFFERED]
-
-        def call(opnum: int, stub: bytes) -> bytes:
-            assert process.stdin
-            assert process.stdout
-            process.stdin.write(f"{opnum} {stub.hex()}\n")
-            process.stdin.flush()
-            return bytes.fromhex(process.stdout.readline())
-
-        called = every_operation(shop, call)
-        process.stdin.close()
-        assert process.wait(20) == 0
-    assert called == set(ReadOpnum)
+    with samba_client(shop.ready["rpc"][1], level) as samba:
+        assert samba.offered == [str(one.uuid) for one in OFFERED]
+        assert every_operation(shop, samba.call(REMOTE_READ)) == set(ReadOpnum)
 
 
 # Tools that list interfaces
@@ -262,7 +201,7 @@ def test_rpcdump_lists_the_endpoints(shop: ManagerProcess) -> None:
 
 
 def test_the_server_is_asked_about_itself(shop: ManagerProcess) -> None:
-    client = impacket_client(shop.ready["rpc"][1], "none", mgmt.MSRPC_UUID_MGMT)
+    client = impacket_client(shop.ready["rpc"][1], "none", MANAGEMENT)
     vector = mgmt.hinq_if_ids(client)["if_id_vector"]
     assert vector["count"] == len(OFFERED)
     assert mgmt.his_server_listening(client)["status"] == 0
@@ -277,40 +216,6 @@ def test_the_server_is_asked_about_itself(shop: ManagerProcess) -> None:
 # What another program sees on the wire
 
 
-class RecordingRelay(threading.Thread):
-    """Carries one connection to a port, and records it."""
-
-    def __init__(self, folder: Path, port: int) -> None:
-        super().__init__()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._target = port
-        self._recorder = Recorder(folder)
-        self.start()
-
-    def run(self) -> None:
-        """Until both sides have closed."""
-        near, place = self._listener.accept()
-        far = socket.create_connection(("127.0.0.1", self._target))
-        session = self._recorder.session(("127.0.0.1", self.port), place, time.time())
-        lock = threading.Lock()
-
-        def carry(source: socket.socket, target: socket.socket, note: Any) -> None:
-            while data := source.recv(1 << 16):
-                with lock:
-                    note(data, time.time())
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-
-        back = threading.Thread(target=carry, args=(far, near, session.sent))
-        back.start()
-        carry(near, far, session.received)
-        back.join()
-        session.closed(time.time())
-        for one in (near, far, self._listener):
-            one.close()
-
-
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
 @pytest.mark.parametrize("level", LEVELS)
 def test_tshark_understands_every_pdu(shop: ManagerProcess, level: str, tmp_path: Path) -> None:
@@ -319,22 +224,8 @@ def test_tshark_understands_every_pdu(shop: ManagerProcess, level: str, tmp_path
     client = impacket_client(relay.port, level)
     every_operation(shop, impacket_call(client))
     client.disconnect()
-    relay.join(20)
-    [file] = tmp_path.glob("*.pcap")
-
-    def tshark(*options: str) -> str:
-        assert TSHARK is not None
-        ports = ("-d", f"tcp.port=={relay.port},dcerpc", "-o", f"ntlmssp.nt_password:{PASSWORD}")
-        command = [TSHARK, "-n", "-r", str(file), *ports, *options]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    # tshark 4.0 finds fault with a sealed request without arguments, which impacket has written.
-    is_empty = f"dcerpc.pkt_type == 0 && dcerpc.opnum == {ReadOpnum.GET_SERVER_PORT:d}"
-    complaints = f"(_ws.malformed || dcerpc.fragment.error) && !({is_empty})"
-    assert tshark("-Y", complaints) == ""
-    requests = tshark("-Y", "dcerpc.pkt_type == 0", "-T", "fields", "-e", "dcerpc.opnum").split()
-    assert {int(opnum) for opnum in requests} == set(ReadOpnum)
-    assert not tshark("-Y", "dcerpc.pkt_type == 3"), "no call ended in a fault"
+    assert relay.opnums() == set(ReadOpnum)
+    assert not relay.tshark("-Y", "dcerpc.pkt_type == 3"), "no call ended in a fault"
     if level == "privacy":
-        shown = tshark("-V", "-Y", "dcerpc.pkt_type == 0")
+        shown = relay.tshark("-V", "-Y", "dcerpc.pkt_type == 0")
         assert shown.count("Decrypted stub data") >= len(ReadOpnum)

@@ -1,13 +1,12 @@
-"""impacket calls every operation of a supporting server, with wrong arguments, too."""
+"""impacket and Samba's client call every operation of a supporting server; tshark reads along."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -23,16 +22,18 @@ from openmsmq.interfaces.qm2qm.stubs import (
 )
 from openmsmq.interfaces.qm2qm.transfer_buffer import receive_buffer, send_buffer
 from openmsmq.interfaces.queue_format import QueueFormatArgument
-from openmsmq.interfaces.remote_read.stubs import NoArguments
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2, MessageOpnum, Opnum
 from openmsmq.interfaces.variants import NULL
 from openmsmq.names.format import parse_format_name
 from openmsmq.properties.propid import Q
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
+from openmsmq.rpc.syntax import SyntaxId
 from tests.e2e.managers import ManagerProcess
-from tests.e2e.test_remote_read_clients import (
+from tests.e2e.rpc_clients import (
+    FAULTS,
     PASSWORD,
+    SHORT_SEALED,
     TSHARK,
     USER,
     Call,
@@ -41,6 +42,7 @@ from tests.e2e.test_remote_read_clients import (
     impacket_client,
     impacket_uuid,
     rpcrt,
+    samba_client,
 )
 from tests.strategies.dependent import NO_ID, UNIT, propids, target, text, value, wanted
 from tests.strategies.rpc_qmcomm import STUBS
@@ -76,10 +78,9 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ManagerProcess]:
     made.kill()
 
 
-def connect(farm: ManagerProcess, interface: Any = QMCOMM) -> tuple[Any, Any]:
+def connect(farm: ManagerProcess, interface: SyntaxId = QMCOMM) -> tuple[Any, Call]:
     """A connection of impacket."""
-    bound = impacket_uuid.uuidtup_to_bin((str(interface.uuid), "1.0"))
-    client = impacket_client(farm.ready["rpc"][1], "privacy", bound, USER)
+    client = impacket_client(farm.ready["rpc"][1], "privacy", interface)
     return client, impacket_call(client)
 
 
@@ -88,10 +89,11 @@ def ask(call: Call, opnum: int, arguments: Structure, kind: Any = stubs.Status) 
     return kind.decode(call(int(opnum), arguments.encode()))
 
 
-def test_impacket_calls_every_operation_of_qmcomm(farm: ManagerProcess) -> None:
-    """MQMP-014, MQMP-038: create, see, change, open, begin, commit, purge, close and delete."""
-    client, call = connect(farm)
+def every_operation(farm: ManagerProcess, call: Call) -> None:
+    """Create, see, change, open, begin, commit, purge, close and delete."""
     assert ask(call, 31, OneNumber(0), OneNumber).number == farm.ready["rpc"][1]
+    with pytest.raises(rpcrt.DCERPCException):  # an operation that is obsolete
+        ask(call, Opnum.GET_REMOTE_QUEUE_NAME, stubs.RemoteName(1, None))
     assert ask(call, Opnum.QUERY_REGISTRY, OneNumber(3), stubs.RegistryResult).text == "6.1.7600"
     given = {Q.LABEL: text("quotes"), Q.TRANSACTION: value(Q.TRANSACTION, 1)}
     numbers, values = propids(given), tuple(given.values())
@@ -130,13 +132,38 @@ def test_impacket_calls_every_operation_of_qmcomm(farm: ManagerProcess) -> None:
     assert ask(call, 23, stubs.CursorProperties(opened.handle, 1, 1)).result == 0xC00E0064
     assert ask(call, 20, HandleArgument(opened.handle), HandleResult).result == 0
     assert ask(call, Opnum.DELETE_OBJECT, stubs.Target(target(QUOTES))).result == 0
-    client.disconnect()
 
 
-def test_impacket_sends_and_receives_with_handles_of_both_interfaces(
-    farm: ManagerProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """MQMP-061: qmcomm opens, and qmcomm2 is bound on a connection that joins the first."""
+def send_and_receive(call: Call, messages: Call) -> None:
+    """Make a queue and open it with qmcomm, send to it and receive from it with qmcomm2."""
+    name = f"letters{uuid4().hex}"
+    path = f".\\private$\\{name}"
+    made = stubs.CreateObject(1, path, 0, None, 1, (103,), (text(path),))
+    assert ask(call, Opnum.CREATE_OBJECT, made).result == 0
+    format_name = parse_format_name(rf"DIRECT=OS:farm\private$\{name}")
+    queue, opened = QueueFormatArgument.of(format_name), []
+    for access in (1, 2):
+        place = stubs.NamePlace(None)
+        asked = stubs.OpenInternal(queue, access, 0, 0, place, 0, NULL_HANDLE, "CLIENT", 0, 0)
+        opened.append(ask(call, Opnum.OPEN_QUEUE, asked, stubs.OpenedQueue))
+    body = b"hello farm"
+    buffer = send_buffer(body=body, body_size=10, body_allocated=10)
+    sent = stubs.SendMessage(opened[1].handle, buffer, NO_ID)
+    assert ask(messages, MessageOpnum.SEND, sent, stubs.SentBuffer).result == 0
+    old = stubs.SendInternal(queue, buffer, NO_ID)
+    found = ask(messages, MessageOpnum.SEND_INTERNAL, old, stubs.SentBuffer)
+    assert found.result == 0xC00E0064
+    cursor = stubs.CreateCursor(opened[0].handle, 0, 0, 0)
+    assert ask(messages, MessageOpnum.CREATE_CURSOR, cursor, stubs.CursorNumbers).result == 0
+    reading = stubs.ReceiveMessage(opened[0].context, receive_buffer({}, **wanted()))
+    found = ask(messages, MessageOpnum.RECEIVE, reading, stubs.ReceivedBuffer)
+    assert (found.result, found.buffer.body[: found.buffer.body_needed]) == (0, body)
+    again = ask(messages, MessageOpnum.RECEIVE, reading, stubs.ReceivedBuffer)
+    assert again.result == 0xC00E001B
+
+
+def join_associations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a connection of impacket join the association of the one before."""
     groups = [0]
     ack, bind = rpcrt.MSRPCBindAck, rpcrt.MSRPCBind
 
@@ -152,29 +179,30 @@ def test_impacket_sends_and_receives_with_handles_of_both_interfaces(
 
     monkeypatch.setattr(rpcrt, "MSRPCBindAck", acknowledged)
     monkeypatch.setattr(rpcrt, "MSRPCBind", bound)
+
+
+def test_impacket_calls_every_operation_of_qmcomm(farm: ManagerProcess) -> None:
+    """MQMP-014, MQMP-038: create, see, change, open, begin, commit, purge, close and delete."""
     client, call = connect(farm)
-    made = stubs.CreateObject(
-        1, ".\\private$\\letters", 0, None, 1, (103,), (text(".\\private$\\letters"),)
-    )
-    assert ask(call, Opnum.CREATE_OBJECT, made).result == 0
-    name = QueueFormatArgument.of(parse_format_name(r"DIRECT=OS:farm\private$\letters"))
-    opened = []
-    for access in (1, 2):
-        place = stubs.NamePlace(None)
-        asked = stubs.OpenInternal(name, access, 0, 0, place, 0, NULL_HANDLE, "CLIENT", 0, 0)
-        opened.append(ask(call, Opnum.OPEN_QUEUE, asked, stubs.OpenedQueue))
+    every_operation(farm, call)
+    client.disconnect()
+
+
+def test_samba_calls_every_operation_of_both_interfaces(farm: ManagerProcess) -> None:
+    """MQMP-014, MQMP-038: with handles that cross two interfaces of one connection."""
+    with samba_client(farm.ready["rpc"][1], "privacy") as samba:
+        every_operation(farm, samba.call(QMCOMM))
+        send_and_receive(samba.call(QMCOMM), samba.call(QMCOMM2))
+
+
+def test_impacket_sends_and_receives_with_handles_of_both_interfaces(
+    farm: ManagerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQMP-061: qmcomm opens, and qmcomm2 is bound on a connection that joins the first."""
+    join_associations(monkeypatch)
+    client, call = connect(farm)
     second, messages = connect(farm, QMCOMM2)
-    body = b"hello farm"
-    buffer = send_buffer(body=body, body_size=10, body_allocated=10)
-    sent = stubs.SendMessage(opened[1].handle, buffer, NO_ID)
-    assert ask(messages, MessageOpnum.SEND, sent, stubs.SentBuffer).result == 0
-    cursor = stubs.CreateCursor(opened[0].handle, 0, 0, 0)
-    assert ask(messages, MessageOpnum.CREATE_CURSOR, cursor, stubs.CursorNumbers).result == 0
-    reading = stubs.ReceiveMessage(opened[0].context, receive_buffer({}, **wanted()))
-    found = ask(messages, MessageOpnum.RECEIVE, reading, stubs.ReceivedBuffer)
-    assert (found.result, found.buffer.body[: found.buffer.body_needed]) == (0, body)
-    again = ask(messages, MessageOpnum.RECEIVE, reading, stubs.ReceivedBuffer)
-    assert again.result == 0xC00E001B
+    send_and_receive(call, messages)
     second.disconnect()
     client.disconnect()
 
@@ -210,30 +238,60 @@ def test_impacket_learns_that_a_connection_has_one_login(farm: ManagerProcess) -
 
 
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
-def test_tshark_understands_every_pdu(farm: ManagerProcess, tmp_path: Path) -> None:
-    """Sealed calls of qmcomm, qmcomm2 and qm2qm, whose seals stay closed."""
-    calls = {
-        QMCOMM: (int(Opnum.GET_OBJECT_SECURITY), stubs.GetSecurity(target(QUOTES), 5, 0)),
-        QMCOMM2: (int(MessageOpnum.CREATE_CURSOR), stubs.CreateCursor(NULL_HANDLE, 0, 0, 0)),
-        QM2QM: (8, NoArguments()),
-    }
-    for number, (interface, (opnum, arguments)) in enumerate(calls.items()):
-        folder = tmp_path / str(number)
+def test_tshark_understands_every_pdu(
+    farm: ManagerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sealed calls of both interfaces, with the password."""
+    join_associations(monkeypatch)
+    clients, relays = [], []
+    for interface in (QMCOMM, QMCOMM2):
+        folder = tmp_path / str(interface.uuid)
         folder.mkdir()
-        relay = RecordingRelay(folder, farm.ready["rpc"][1])
-        bound = impacket_uuid.uuidtup_to_bin((str(interface.uuid), "1.0"))
-        client = impacket_client(relay.port, "privacy", bound, USER)
-        with suppress(rpcrt.DCERPCException):  # a handle that is none gets a fault
-            impacket_call(client)(opnum, arguments.encode())
+        relays.append(RecordingRelay(folder, farm.ready["rpc"][1]))
+        clients.append(impacket_client(relays[-1].port, "privacy", interface))
+    every_operation(farm, impacket_call(clients[0]))
+    send_and_receive(*map(impacket_call, clients))
+    for client in clients:
         client.disconnect()
-        relay.join(60)
-        [file] = folder.glob("*.pcap")
-        options = ("-d", f"tcp.port=={relay.port},dcerpc")
-        shown = (*("-T", "fields"), "-e", "dcerpc.opnum", "-e", "_ws.malformed")
-        command = [str(TSHARK), "-n", "-r", str(file), *options, "-Y", "dcerpc", *shown]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        assert str(opnum) in done.stdout.split(), interface
-        assert "alformed" not in done.stdout
+    assert relays[0].opnums() == {31, *Opnum}
+    assert relays[1].opnums() == set(MessageOpnum)
+    for relay in relays:
+        whole = f"dcerpc.pkt_type == 0 && !{SHORT_SEALED}"
+        shown = relay.tshark("-V", "-Y", whole)
+        assert shown.count("Decrypted stub data") >= len(relay.tshark("-Y", whole).splitlines()) > 0
+
+
+@pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
+def test_tshark_finds_no_fault_with_calls_of_samba(farm: ManagerProcess, tmp_path: Path) -> None:
+    """Every operation again, padded to 16 bytes: short ones, too."""
+    relay = RecordingRelay(tmp_path, farm.ready["rpc"][1])
+    with samba_client(relay.port, "privacy") as samba:
+        every_operation(farm, samba.call(QMCOMM))
+        send_and_receive(samba.call(QMCOMM), samba.call(QMCOMM2))
+    assert relay.opnums() >= {31, *Opnum, *MessageOpnum}
+    assert relay.tshark("-Y", FAULTS) == ""
+
+
+@pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
+def test_tshark_finds_fault_with_nothing_but_short_sealed_requests(
+    farm: ManagerProcess, tmp_path: Path
+) -> None:
+    """The same operation with 0 to 20 bytes: what impacket has sealed is marked by its size alone,
+    and without the password not at all; the server has opened and checked each of them.
+    """
+    relay = RecordingRelay(tmp_path, farm.ready["rpc"][1])
+    client = impacket_client(relay.port, "privacy", QM2QM)
+    call = impacket_call(client)
+    for size in range(21):
+        if size < len(OneNumber(0).encode()):
+            with pytest.raises(rpcrt.DCERPCException, match="bad_stub_data"):
+                call(7, bytes(size))
+        else:  # what is behind the arguments means nothing
+            assert OneNumber.decode(call(7, bytes(size))).number == farm.ready["rpc"][1]
+    client.disconnect()
+    assert relay.opnums() == {7}
+    assert len(relay.tshark("-Y", SHORT_SEALED).splitlines()) == 13
+    assert relay.tshark("-Y", FAULTS, password="") == ""
 
 
 def test_both_protocols_of_dependent_clients_are_there(farm: ManagerProcess) -> None:
