@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from openmsmq.engine.arrivals.given_signature import GivenSignature
+from openmsmq.engine.arrivals.given_protection import GivenProtection
 from openmsmq.engine.authorization import authorize, authorize_queue, permitted_access
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
@@ -125,16 +125,16 @@ class QueueHandle(Holder):
             self._require(Access.SEND)
         return self._parts.sender.send(self.queue, messages, transaction, delivery, self.owner)
 
-    def send_signed(
+    def send_protected(
         self,
         message: Message,
-        given: GivenSignature,
+        given: GivenProtection,
         transaction: ManagedTransaction | None = None,
     ) -> Future[Sequence[SentId]]:
-        """The same with a message that a client elsewhere has signed."""
+        """The same with a message that a client elsewhere has signed or encrypted."""
         self._require(Access.SEND)
         sender = self._parts.sender
-        return sender.send_signed(self.queue, message, given, transaction, self.owner)
+        return sender.send_protected(self.queue, message, given, transaction, self.owner)
 
     def send_packets(
         self,

@@ -24,13 +24,24 @@ from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import INFINITE, JournalFlags, ProviderType, SignatureType
+from openmsmq.properties.message import (
+    INFINITE,
+    EncryptionAlgorithm,
+    JournalFlags,
+    ProviderType,
+    SignatureType,
+)
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
 
 SID_SIZE: Final = 68
 "Bytes of the longest security identifier."
+PRIVACY: Final = 2
+"""pulPrivLevel of a body that the supporting server is to encrypt ([MS-MQMP] 2.2.3.2; SS-61).
+
+The highest that there is; the server takes the strongest cipher that the receiver has a key for.
+"""
 NO_ID: Final = ObjectId(NO_GUID, 0)
 FIRST_SIZES: Final[Mapping[str, int]] = {
     "body": 4096,
@@ -62,10 +73,8 @@ def sent_buffer(
     message: Message, unit: bytes | None, signed: Mapping[str, Any] | None = None
 ) -> Any:
     """The buffer of a message to send ([MS-MQMP] 3.2.4.10), with what `signature_fields` made."""
-    if message.encrypt or message.dead_letter_queue is not None:
-        raise UnsupportedOperation(
-            "a dependent client does not encrypt, and names no dead-letter queue"
-        )
+    if message.dead_letter_queue is not None:
+        raise UnsupportedOperation("a dependent client names no dead-letter queue")
     body, extension = message.body, message.extension or None
     title = _units(message.label) if message.label else None
     auditing = message.dead_letter * JournalFlags.DEAD_LETTER
@@ -91,6 +100,8 @@ def sent_buffer(
         trace=int(message.trace),
         body_type=message.body_type,
         unit=unit,
+        privacy=PRIVACY if message.encrypt else None,
+        encryption_algorithm=int(EncryptionAlgorithm.RC4) if message.encrypt else None,
         **(signed or {}),
     )
 

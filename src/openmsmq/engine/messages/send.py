@@ -10,7 +10,7 @@ from uuid import UUID
 
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.connectors import for_connector
-from openmsmq.engine.arrivals.given_signature import GivenSignature, verified_headers
+from openmsmq.engine.arrivals.given_protection import GivenProtection, checked_message
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.number_reservation import has_message_ids
@@ -31,6 +31,7 @@ from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import MultipleName, PrivateName, PublicName, parse_format_name
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.columns import numbered_packets, split_packets
+from openmsmq.packet.encrypted import asking_for_privacy
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.trailer import letter_path
 from openmsmq.packet.headers.transaction import TransactionHeader
@@ -83,20 +84,22 @@ class Sender:
 
         return self._send(queue, len(messages), pack, transaction, delivery, caller)
 
-    def send_signed(
+    def send_protected(
         self,
         queue: ManagedQueue,
         message: Message,
-        given: GivenSignature,
+        given: GivenProtection,
         transaction: ManagedTransaction | None,
         caller: Caller = INTERNAL,
     ) -> Future[Sequence[SentId]]:
-        """Send a message that a client elsewhere has signed, whose packet is made here.
+        """Send a message that a client elsewhere has signed or encrypted; its packet is made here.
 
-        If the queue is here, the signature is verified first; else its manager does it.
+        If the queue is here, the body is decrypted and the signature verified first; else its
+        manager does it.
         """
-        core, headers = self._core, given.headers
-        if queue.kind is not QueueKind.OUTGOING:
+        core, headers, cipher = self._core, given.headers, given.cipher
+        is_here = queue.kind is not QueueKind.OUTGOING
+        if is_here:
             transactional = _is_transactional(transaction, queue)
 
             def packed(unverified: OptionalHeaders) -> bytes:
@@ -111,12 +114,16 @@ class Sender:
                 return packet
 
             authenticate = queue.main.properties.authenticate
-            headers = verified_headers(
+            headers, body = checked_message(
                 given, packed, core.examiner, core.timeline.wall, authenticate=authenticate
             )
+            message = replace(message, body=body)
 
         def pack(target: ManagedQueue, first_id: int) -> list[NewMessage]:
-            return self._pack(target, (message,), transaction, first_id, headers)
+            new = self._pack(target, (message,), transaction, first_id, headers)
+            if is_here and cipher is not None:  # the message still says how it came
+                return [one._replace(packet=asking_for_privacy(one.packet, *cipher)) for one in new]
+            return new
 
         return self._send(queue, 1, pack, transaction, None, caller)
 

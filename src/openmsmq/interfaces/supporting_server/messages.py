@@ -45,7 +45,7 @@ from openmsmq.interfaces.supporting_server.queue_proxies import (
     add_cursor,
     read_elsewhere,
 )
-from openmsmq.interfaces.supporting_server.sent_message import message_of, signature_of
+from openmsmq.interfaces.supporting_server.sent_message import message_of, protection_of
 from openmsmq.interfaces.supporting_server.stubs import MessageOpnum
 from openmsmq.interfaces.supporting_server.units import DependentUnits
 from openmsmq.interfaces.waits import WaitingRead, Waits
@@ -147,12 +147,12 @@ class DependentMessages:
 
         def make() -> Future[Sequence[SentId]]:
             message = message_of(asked.buffer, queue.name, self._manager.timeline.wall)
-            given = signature_of(asked.buffer, queue.name)
+            given = protection_of(asked.buffer, queue.name)
             if Access.SEND not in handle.mode.access:
                 raise AccessDenied(f"{queue.name} is not open for sending")
             transaction = self._units.find(call, asked.buffer.unit)
             if given is not None:
-                return handle.send_signed(message, given, transaction)
+                return handle.send_protected(message, given, transaction)
             if handle.queue.main.properties.authenticate:
                 raise MessageNotAuthenticated(f"{queue.name} takes signed messages only")
             return handle.send([message], transaction)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import Any, Final
 
-from openmsmq.engine.arrivals.given_signature import GivenSignature
+from openmsmq.engine.arrivals.given_protection import GivenCipher, GivenProtection
 from openmsmq.errors import (
-    EncryptionProviderNotSupported,
     IllegalPropertyValue,
     InvalidParameter,
     Malformed,
@@ -28,6 +27,7 @@ from openmsmq.properties.message import (
     EncryptionAlgorithm,
     HashAlgorithm,
     JournalFlags,
+    PrivacyLevel,
     ProviderType,
     SenderIdType,
     SignatureType,
@@ -38,8 +38,8 @@ from openmsmq.types.message import Message
 
 SEND: Final = 0
 "uTransferType of a message to send ([MS-MQMP] 2.2.3.2)."
-PRIVACY: Final = 2
-"The highest privacy level of old clients."
+PRIVACY: Final = {1: PrivacyLevel.BASE, 2: PrivacyLevel.ENHANCED}
+"The privacy levels of clients ([MS-MQMP] 2.2.3.2; SS-61)."
 GUID_SIZE: Final = 16
 A_DAY: Final = 86400
 _APPLICATION_CLASS: Final = ~0x1F00
@@ -76,6 +76,7 @@ def message_of(buffer: Any, destination: FormatName, now: int) -> Message:
         time_to_be_received=_lifetime(buffer.relative_time_to_live),
         time_to_reach_queue=_reach(buffer.absolute_time_to_queue, now),
         trace=bool(_value("pTrace", buffer.trace, 0, 1)),
+        encrypt=bool(buffer.privacy) and not buffer.is_encrypted,
     )
 
 
@@ -115,14 +116,18 @@ def _check_class(buffer: Any) -> None:
 
 
 def _check_privacy(buffer: Any, destination: FormatName) -> None:
-    """How the body is encrypted ([MS-MQMP] 2.2.3.2, 3.1.5.2): no key of a client is known here."""
-    level = _value("pulPrivLevel", buffer.privacy, 0, PRIVACY)
+    """How the body is or will be encrypted ([MS-MQMP] 2.2.3.2, 3.1.5.2).
+
+    A body that the client has not encrypted is encrypted here when it leaves (SS-61).
+    """
+    level = _value("pulPrivLevel", buffer.privacy, 0, max(PRIVACY))
     if level and isinstance(destination, DirectName):
         raise PropertyError("messages to a direct name cannot be encrypted")
-    if buffer.is_encrypted and buffer.encryption_algorithm not in _CIPHERS:
-        raise IllegalPropertyValue(f"pulEncryptAlg {buffer.encryption_algorithm}: RC2 or RC4")
-    if level or buffer.is_encrypted:
-        raise EncryptionProviderNotSupported("the keys of dependent clients are not known here")
+    algorithm = buffer.encryption_algorithm or 0
+    if (level or buffer.is_encrypted) and algorithm not in _CIPHERS:
+        raise IllegalPropertyValue(f"pulEncryptAlg {algorithm}: RC2 or RC4")
+    if buffer.is_encrypted and not (level and buffer.keys):
+        raise InvalidParameter("an encrypted body needs pulPrivLevel and its key, ppSymmKeys")
 
 
 _CIPHERS: Final = (EncryptionAlgorithm.RC2, EncryptionAlgorithm.RC4)
@@ -173,32 +178,47 @@ def _is_signed(buffer: Any) -> bool:
     return bool(buffer.signature_size) and buffer.signature is not None
 
 
-def signature_of(buffer: Any, destination: FormatName) -> GivenSignature | None:
-    """The signature of a client in a buffer that was checked ([MS-MQMP] 3.1.5.2); None for none.
+def protection_of(buffer: Any, destination: FormatName) -> GivenProtection | None:
+    """The signature and the session key of a client in a buffer that was checked; None for none."""
+    kind, signature = _signature(buffer)
+    if not signature and not buffer.is_encrypted:
+        return None
+    certificate, sender = buffer.certificate or b"", buffer.sender or b""
+    keys, cipher = b"", None
+    if buffer.is_encrypted:
+        keys = buffer.keys
+        algorithm = EncryptionAlgorithm(buffer.encryption_algorithm)
+        cipher = GivenCipher(PRIVACY[buffer.privacy], algorithm)
+    if max(len(signature), len(keys)) > U16_MAX or len(certificate) > SENDER_CERTIFICATE_SIZE_MAX:
+        raise InvalidParameter("a signature, key or certificate that is too large for a message")
+    security = SecurityHeader.make(
+        (buffer.sender_type or 0) | SecurityFlags.AI,
+        security_id=sender,
+        encryption_key=keys,
+        signature=signature,
+        sender_cert=certificate,
+        provider_info=_provider(buffer) if signature else b"",
+    )
+    hashed = buffer.hash_algorithm if signature else HashAlgorithm.NONE
+    return GivenProtection(security, hashed, kind, destination, cipher)
+
+
+def _signature(buffer: Any) -> tuple[SignatureType, bytes]:
+    """The signature of a client ([MS-MQMP] 3.1.5.2).
 
     Without pulAuthProvNameLenProp it is one of version 1.0. Else the part at the end, which that
     number and the length of the provider's name tell the size of, is one of version 2.0; what
     stands before is ignored.
     """
     if not _is_signed(buffer):
-        return None
-    kind, signature = SignatureType.MSMQ_1_0, buffer.signature
-    if buffer.provider_needed is not None:
-        size = buffer.provider_needed - buffer.provider_size
-        if not 0 < size <= len(signature):
-            raise InvalidParameter(f"a signature of {size} bytes in {len(signature)}")
-        kind, signature = SignatureType.MSMQ_2_0, signature[-size:]
-    certificate, sender = buffer.certificate or b"", buffer.sender or b""
-    if len(signature) > U16_MAX or len(certificate) > SENDER_CERTIFICATE_SIZE_MAX:
-        raise InvalidParameter("a signature or a certificate that is too large for a message")
-    security = SecurityHeader.make(
-        (buffer.sender_type or 0) | SecurityFlags.AI,
-        security_id=sender,
-        signature=signature,
-        sender_cert=certificate,
-        provider_info=_provider(buffer),
-    )
-    return GivenSignature(security, buffer.hash_algorithm, kind, destination)
+        return SignatureType.NONE, b""
+    signature: bytes = buffer.signature
+    if buffer.provider_needed is None:
+        return SignatureType.MSMQ_1_0, signature
+    size = buffer.provider_needed - buffer.provider_size
+    if not 0 < size <= len(signature):
+        raise InvalidParameter(f"a signature of {size} bytes in {len(signature)}")
+    return SignatureType.MSMQ_2_0, signature[-size:]
 
 
 def _provider(buffer: Any) -> bytes:

@@ -17,6 +17,7 @@ from openmsmq.client.dependent.buffers import (
 from openmsmq.errors import Malformed, UnsupportedOperation
 from openmsmq.interfaces.supporting_server.sent_message import message_of
 from openmsmq.names.format import parse_format_name
+from openmsmq.properties.message import EncryptionAlgorithm
 from openmsmq.types.message import Message
 
 NAME = parse_format_name("DIRECT=OS:HOST\\private$\\orders")
@@ -49,9 +50,17 @@ def test_a_message_is_what_the_server_reads(message: Message) -> None:
 
 
 def test_what_the_protocol_cannot_carry_is_refused() -> None:
-    for message in (Message(b"x", encrypt=True), Message(b"x", dead_letter_queue=".\\private$\\d")):
-        with pytest.raises(UnsupportedOperation):
-            sent_buffer(message, None)
+    with pytest.raises(UnsupportedOperation):
+        sent_buffer(Message(b"x", dead_letter_queue=".\\private$\\d"), None)
+
+
+def test_the_server_is_asked_to_encrypt() -> None:
+    """MQMP-365: with the algorithm that goes with the level; the body is clear."""
+    buffer = sent_buffer(Message(b"x", encrypt=True), None)
+    assert (buffer.privacy, buffer.encryption_algorithm) == (2, EncryptionAlgorithm.RC4)
+    assert (buffer.body, buffer.is_encrypted, buffer.keys) == (b"x", 0, None)
+    plain = sent_buffer(Message(b"x"), None)
+    assert (plain.privacy, plain.encryption_algorithm) == (None, None)
 
 
 def test_an_answer_that_is_no_message_is_refused() -> None:

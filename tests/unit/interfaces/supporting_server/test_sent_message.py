@@ -7,23 +7,32 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.signers import ALICE, VALID, der_of, signer
+from tests.signers import ALICE, VALID, der_of, exchange_key, published, signer
 from tests.strategies.dependent import UNIT, Dependent, SupportingWorld, units
 from tests.strategies.remote_reader import ORDERS
 
 from openmsmq.client.dependent.buffers import sent_buffer, signature_fields
-from openmsmq.engine.arrivals.examination import Keyring
-from openmsmq.engine.arrivals.given_signature import GivenSignature
+from openmsmq.engine.arrivals.examination import Examiner, Keyring, SecurityPolicy
+from openmsmq.engine.arrivals.given_protection import GivenProtection
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.engine.outgoing.encryption import PeerKeys
 from openmsmq.errors import InvalidParameter, MQError
 from openmsmq.interfaces.qm2qm.transfer_buffer import send_buffer
 from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
-from openmsmq.interfaces.supporting_server.sent_message import message_of, signature_of
+from openmsmq.interfaces.supporting_server.sent_message import message_of, protection_of
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import Acknowledge, HashAlgorithm, SignatureType
+from openmsmq.properties.message import (
+    Acknowledge,
+    EncryptionAlgorithm,
+    HashAlgorithm,
+    PrivacyLevel,
+    SignatureType,
+)
+from openmsmq.security.ciphers import EFFECTIVE_BITS, BodyCipher
+from openmsmq.security.session_keys import fill_size, wrap
 from openmsmq.security.sid import Sid
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
@@ -33,7 +42,7 @@ NOW = 1_700_000_000
 NAME = parse_format_name(ORDERS)
 PRIVATE = parse_format_name(f"PRIVATE={UUID(int=1)}\\00000007")
 INVALID_PARAMETER, BAD_VALUE, BAD_PROPERTY = 0xC00E0006, 0xC00E0018, 0xC00E0002
-UNSUPPORTED, NO_CONNECTOR, NO_CIPHER = 0xC00E006A, 0xC00E0055, 0xC00E006B
+UNSUPPORTED, NO_CONNECTOR = 0xC00E006A, 0xC00E0055
 NOT_AUTHENTICATED, NOT_VERIFIED = 0xC00E009B, 0xC00E0082
 SIGNED: dict[str, Any] = {"signature": b"s" * 64, "signature_size": 64, "hash_algorithm": 0x8003}
 PROVIDER: dict[str, Any] = {"provider": units("Some Provider"), "provider_size": 14}
@@ -154,7 +163,7 @@ def test_sizes_beside_null_mean_nothing() -> None:
         ({"privacy": 3}, BAD_VALUE),
         ({"is_encrypted": 1}, BAD_VALUE),
         ({"is_encrypted": 1, "encryption_algorithm": 0x6610}, BAD_VALUE),
-        ({"is_encrypted": 7, "encryption_algorithm": 0x6801}, NO_CIPHER),
+        ({"is_encrypted": 7, "encryption_algorithm": 0x6801}, INVALID_PARAMETER),
         ({"sender": b"12345678", "sender_size": 8}, INVALID_PARAMETER),
         ({"sender": b"12345678", "sender_size": 8, "sender_type": 0}, INVALID_PARAMETER),
         ({"sender": b"12345678", "sender_size": 8, "sender_type": 1}, INVALID_PARAMETER),
@@ -174,9 +183,19 @@ def test_what_cannot_be_sent_is_refused(given: dict[str, Any], result: int) -> N
     assert refused(**given) == result
 
 
-def test_encryption_is_refused_for_any_name() -> None:
-    """MQMP-323: by a direct name as a property, else for want of keys."""
-    assert refused(PRIVATE, privacy=1) == refused(PRIVATE, privacy=2) == NO_CIPHER
+def test_what_is_to_be_encrypted_goes_with_an_algorithm() -> None:
+    """MQMP-323, MQMP-365: one of old clients; an encrypted body has its key, too."""
+    for privacy in (1, 2):
+        asked = send_buffer(privacy=privacy, encryption_algorithm=0x6801)
+        assert message_of(asked, PRIVATE, NOW).encrypt is True
+        assert refused(PRIVATE, privacy=privacy) == BAD_VALUE
+        assert refused(PRIVATE, privacy=privacy, encryption_algorithm=0x6610) == BAD_VALUE
+        assert refused(privacy=privacy, encryption_algorithm=0x6801) == BAD_PROPERTY
+    assert refused(PRIVATE, privacy=2, encryption_algorithm=0x6801, is_encrypted=1) == 0xC00E0006
+    keyed: dict[str, Any] = {"keys": b"key", "keys_size": 3, "encryption_algorithm": 0x6801}
+    assert refused(PRIVATE, is_encrypted=1, **keyed) == INVALID_PARAMETER
+    found = send_buffer(privacy=2, is_encrypted=1, **keyed)
+    assert message_of(found, PRIVATE, NOW).encrypt is False
     assert message_of(send_buffer(privacy=0), PRIVATE, NOW).encrypt is False
 
 
@@ -256,10 +275,10 @@ def test_a_message_that_no_packet_holds_is_refused() -> None:
 # Signatures
 
 
-def signed(**given: Any) -> GivenSignature:
+def signed(**given: Any) -> GivenProtection:
     buffer = send_buffer(**SIGNED | given)
     message_of(buffer, NAME, NOW)
-    found = signature_of(buffer, NAME)
+    found = protection_of(buffer, NAME)
     assert found is not None
     return found
 
@@ -280,10 +299,10 @@ def test_a_signature_goes_with_its_provider() -> None:
     assert found.security.provider_info == b""
     assert found.headers.security is not None
     assert found.headers.security.flags & SecurityFlags.DE
-    assert signature_of(send_buffer(), NAME) is None
+    assert protection_of(send_buffer(), NAME) is None
 
 
-def test_a_signature_of_version_2_stands_behind_one_that_is_ignored() -> None:
+def test_a_protection_of_version_2_stands_behind_one_that_is_ignored() -> None:
     """MQMP-378, MQMP-379, MQMP-380: by the length that stands for the provider."""
     both = {"signature": b"old" + b"new!", "signature_size": 7}
     old = signed(is_default_provider=1, provider_type=1, **both)
@@ -364,7 +383,7 @@ def test_a_signature_that_is_not_right_is_refused(guarded: SupportingWorld) -> N
     assert guarded.bodies() == []
 
 
-def test_a_signature_of_version_1_counts_if_the_policy_says_so(guarded: SupportingWorld) -> None:
+def test_a_protection_of_version_1_counts_if_the_policy_says_so(guarded: SupportingWorld) -> None:
     """MQMP-378"""
     kinds = frozenset({SignatureType.MSMQ_1_0, SignatureType.MSMQ_2_0})
     guarded.manager.examiner.policy = replace(guarded.manager.examiner.policy, signatures=kinds)
@@ -399,3 +418,133 @@ def test_what_is_signed_for_elsewhere_is_verified_there(
     assert found.security is not None
     assert (found.security.signature, found.security.signature_type) == (buffer.signature, 0)
     assert found.hash_algorithm == HashAlgorithm.SHA512
+
+
+# Ciphers
+
+
+CIPHER = EncryptionAlgorithm.RC2
+CIPHER_KEY = bytes(range(1, 17))
+
+
+def encrypted(body: bytes, level: int = 2, **given: Any) -> Any:
+    """The buffer of a client that has encrypted a body for the manager whose key is user-2048."""
+    public = exchange_key().public
+    blob = wrap(public, CIPHER, CIPHER_KEY, b"\1" * fill_size(public, CIPHER_KEY))
+    cipher = BodyCipher(CIPHER, CIPHER_KEY, EFFECTIVE_BITS).encrypt(body)
+    return send_buffer(
+        body=cipher,
+        body_size=len(cipher),
+        body_allocated=len(cipher),
+        privacy=level,
+        encryption_algorithm=int(CIPHER),
+        is_encrypted=1,
+        keys=blob,
+        keys_size=len(blob),
+        **given,
+    )
+
+
+@pytest.fixture
+def trusted() -> SupportingWorld:
+    """A manager with a key for enhanced encryption, that takes it."""
+    world = SupportingWorld()
+    examiner = world.manager.examiner
+    examiner.keyring = Keyring({}, (exchange_key(level=PrivacyLevel.ENHANCED),))
+    ciphers = frozenset({(PrivacyLevel.ENHANCED, CIPHER)})
+    examiner.policy = replace(examiner.policy, ciphers=ciphers)
+    return world
+
+
+def private_name(world: SupportingWorld) -> str:
+    """The name of orders that is not direct."""
+    return f"PRIVATE={world.manager.identity}\\{world.manager.find_queue('orders').number:x}"
+
+
+def test_an_encrypted_body_for_a_queue_here_is_stored_in_the_clear(
+    trusted: SupportingWorld,
+) -> None:
+    """MQMP-365, MQMP-392: and says how it came, without its key."""
+    client = Dependent(trusted)
+    sending = client.opened(private_name(trusted), access=2)
+    assert client.send(sending.handle, buffer=encrypted(b"secret")).result == 0
+    view = stored(trusted, "orders")
+    assert (view.body, view.privacy_level, view.is_encrypted) == (b"secret", 3, False)
+    assert view.security is not None
+    assert view.security.encryption_key == b""
+    found = client.receive(client.opened().context, privacy=0, encryption_algorithm=0).buffer
+    assert (found.privacy, found.encryption_algorithm) == (3, CIPHER)
+
+
+@pytest.mark.parametrize("wrong", ["cipher", "body", "key", "level"])
+def test_a_body_that_cannot_be_decrypted_is_refused(trusted: SupportingWorld, wrong: str) -> None:
+    """MQMP-392: for want of the key or the cipher, or because the body is another one."""
+    client = Dependent(trusted)
+    sending = client.opened(private_name(trusted), access=2)
+    buffer = encrypted(b"secret", 1 if wrong == "level" else 2)
+    if wrong == "cipher":
+        trusted.manager.examiner.policy = SecurityPolicy()
+    if wrong == "body":
+        buffer = replace(buffer, body=b"1234567", body_size=7, body_allocated=7)
+    if wrong == "key":
+        buffer = replace(buffer, keys=b"key", keys_size=3)
+    assert client.send(sending.handle, buffer=buffer).result == 0xC00E0030
+    assert trusted.bodies() == []
+
+
+def sent_away(
+    world: SupportingWorld, buffer: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> PacketView:
+    """What waits in the outgoing queue for a manager elsewhere."""
+    send, packets = Enqueuer.send, []
+
+    def noted(self: Any, queue: Any, new: Any, *given: Any) -> Any:
+        packets.extend(new)
+        return send(self, queue, new, *given)
+
+    monkeypatch.setattr(Enqueuer, "send", noted)
+    client = Dependent(world)
+    sending = client.opened(name, access=2)
+    assert client.send(sending.handle, buffer=buffer).result == 0
+    [found] = packets
+    return PacketView(found.packet)
+
+
+def test_an_encrypted_body_for_elsewhere_goes_as_it_came(
+    trusted: SupportingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its manager decrypts it ([MS-MQQB] 3.1.5.8.3)."""
+    name, buffer = f"PRIVATE={UUID(int=77)}\\5", encrypted(b"secret")
+    view = sent_away(trusted, buffer, name, monkeypatch)
+    assert view.security is not None
+    assert (view.body, view.security.encryption_key) == (buffer.body, buffer.keys)
+    assert (view.is_encrypted, view.privacy_level) == (True, 3)
+    there = Examiner()
+    there.keyring, there.policy = trusted.manager.examiner.keyring, trusted.manager.examiner.policy
+    assert PacketView(there.examine(view.data, VALID).packet).body == b"secret"
+
+
+def test_a_clear_body_with_a_privacy_level_is_encrypted_when_it_leaves(
+    trusted: SupportingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SS-61: by the supporting server, with the key of the manager that it is for."""
+    other, name = UUID(int=77), f"PRIVATE={UUID(int=77)}\\5"
+    view = sent_away(trusted, sent_buffer(Message(b"x", encrypt=True), None), name, monkeypatch)
+    assert (view.body, view.is_encrypted, view.privacy_level) == (b"x", False, 5)
+    encryptor = trusted.manager.encryptor
+    encryptor.random = lambda size: b"\7" * size
+    encryptor.peers = PeerKeys({other: published(exchange_key())})
+    left = PacketView(encryptor.encrypt(view.data, 0))
+    assert left.is_encrypted
+    there = Examiner()
+    there.keyring = Keyring({}, (exchange_key(),))
+    assert PacketView(there.examine(left.data, VALID).packet).body == b"x"
+
+
+def test_what_is_signed_is_encrypted_by_the_server_too(guarded: SupportingWorld) -> None:
+    """The signature is of the clear message."""
+    message = Message(b"yes", signer=signer(), encrypt=True)
+    name = private_name(guarded)
+    client = Dependent(guarded)
+    sending = client.opened(name, access=2)
+    assert client.send(sending.handle, buffer=signed_by(guarded, message, name)).result == 0
