@@ -495,7 +495,7 @@ def test_a_body_that_cannot_be_decrypted_is_refused(trusted: SupportingWorld, wr
 def sent_away(
     world: SupportingWorld, buffer: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> PacketView:
-    """What waits in the outgoing queue for a manager elsewhere."""
+    """The packet that is put into the outgoing queue for a manager elsewhere."""
     send, packets = Enqueuer.send, []
 
     def noted(self: Any, queue: Any, new: Any, *given: Any) -> Any:
