@@ -35,6 +35,8 @@ class Connection(asyncio.Protocol):
     "So much waits to be sent that nothing should be added; it is asked several times a message."
     received = sent = 0
     "Bytes that came, and that were sent."
+    address = ""
+    "The IP address of the peer."
 
     def __init__(
         self,
@@ -77,11 +79,6 @@ class Connection(asyncio.Protocol):
         "The certificate that the peer showed and that was verified; empty for none."
 
     @property
-    def address(self) -> str:
-        """The IP address of the peer."""
-        return self.remote[0]
-
-    @property
     def unix(self) -> tuple[int, ...]:
         """The user of this computer that the peer is, and its groups; empty if unknown."""
         found = self._transport
@@ -114,6 +111,7 @@ class Connection(asyncio.Protocol):
         name = transport.get_extra_info("peername")
         self.peer = _shown(name)
         self.remote = _endpoint(name)
+        self.address = self.remote[0]
         self.local = _endpoint(transport.get_extra_info("sockname"))
         self.certificate = transport.get_extra_info("peercert") or {}
         transport.set_write_buffer_limits(high=WRITE_BUFFER)

@@ -13,13 +13,13 @@ from openmsmq.errors import CannotSignDataEx, CertificateNotProvided, InvalidCer
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, SecurityHeaderStart
 from openmsmq.packet.signed import SignedFields, signed_bytes, view_fields
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import round_up
 from openmsmq.properties.message import HashAlgorithm, SenderIdType, SignatureType
 from openmsmq.security.digests import digest
 from openmsmq.security.principals import principal_sid
 from openmsmq.security.rsa import padded
 from openmsmq.security.sid import Sid
 from openmsmq.security.x509 import decode_certificate
-from openmsmq.wire.text import round_up
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

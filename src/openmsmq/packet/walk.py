@@ -18,7 +18,7 @@ from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.security import SecurityHeader, SecurityHeaderStart
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeaderStart
 from openmsmq.packet.headers.user import ADMIN_CODES, DESTINATION_CODES, UserFlags, UserHeaderStart
-from openmsmq.wire.text import NULL_UNIT, round_up
+from openmsmq.wire.text import NULL_UNIT
 
 u16: Final = Struct("<H").unpack_from
 u32: Final = Struct("<I").unpack_from
@@ -49,6 +49,11 @@ _FRONT: Final = (
 )
 "What decides where the MessagePropertiesHeader begins."
 _DIRECT_ONLY: Final = DIRECT << 10
+
+
+def round_up(size: int) -> int:
+    """`size` rounded up to a multiple of 4 ([MS-MQMQ] 2.2.19.1)."""
+    return (size + 3) & -4
 
 
 def _names_size(codes: int) -> int:

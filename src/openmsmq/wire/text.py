@@ -24,11 +24,6 @@ def encode_utf16z(text: str) -> bytes:
     return utf_16_le_encode(text, "surrogatepass")[0] + NULL_UNIT
 
 
-def round_up(size: int, boundary: int = 4) -> int:
-    """`size` rounded up to a multiple of `boundary`, a power of two ([MS-MQMQ] 2.2.19.1)."""
-    return (size + boundary - 1) & -boundary
-
-
 def padding(size: int, received: bytes = b"") -> bytes:
     """The bytes that bring `size` up to a multiple of 4.
 

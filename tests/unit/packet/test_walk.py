@@ -42,6 +42,7 @@ from openmsmq.packet.walk import (
     numbered,
     one_hop_more,
     properties_offset,
+    round_up,
     u32,
 )
 from openmsmq.wire.trace import TracingReader
@@ -74,6 +75,12 @@ def starts(message: UserMessage) -> dict[str, int]:
 def with_flags(data: bytes, *, clear: int = 0, add: int = 0) -> bytes:
     flags = int.from_bytes(data[60:64], "little") & ~clear | add
     return patch(data, 60, pack("<I", flags))
+
+
+@pytest.mark.parametrize(("size", "rounded"), [(0, 0), (1, 4), (3, 4), (4, 4), (5, 8)])
+def test_sizes_are_rounded_up_to_four(size: int, rounded: int) -> None:
+    """MQQB-009."""
+    assert round_up(size) == rounded
 
 
 @pytest.mark.parametrize("shape", MESSAGES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.wire.text import decode_utf16, encode_utf16z, padding, round_up
+from openmsmq.wire.text import decode_utf16, encode_utf16z, padding
 
 
 @pytest.mark.parametrize(
@@ -29,15 +29,9 @@ def test_text_ends_at_its_first_null() -> None:
 
 
 @pytest.mark.parametrize(("size", "rounded"), [(0, 0), (1, 4), (3, 4), (4, 4), (5, 8)])
-def test_sizes_are_rounded_up_to_four(size: int, rounded: int) -> None:
+def test_padding_brings_sizes_up_to_four(size: int, rounded: int) -> None:
     """MQQB-009."""
-    assert round_up(size) == rounded
     assert size + len(padding(size)) == rounded
-
-
-def test_sizes_are_rounded_up_to_any_power_of_two() -> None:
-    assert round_up(9, 8) == 16
-    assert round_up(8, 8) == 8
 
 
 def test_padding_is_zeros_unless_something_fitting_was_received() -> None:
