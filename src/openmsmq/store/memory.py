@@ -84,6 +84,12 @@ class _Reader:
             assert age == self._age, "used after its transaction"
             end = key
 
+    def rows(
+        self, table: Table, first: bytes, end: bytes, most: int | None = None
+    ) -> list[tuple[bytes, bytes]]:
+        """The first rows with first <= key < end."""
+        return list(islice(self.scan(table, first, end), most))
+
 
 class MemorySnapshot(_Reader):
     """The state at the last refresh."""
@@ -101,12 +107,6 @@ class MemoryWriter(_Reader):
         super().__init__(tables)
         self._store = store
         self.changes: _Changes = []
-
-    def rows(
-        self, table: Table, first: bytes, end: bytes, most: int | None = None
-    ) -> list[tuple[bytes, bytes]]:
-        """The first rows with first <= key < end."""
-        return list(islice(self.scan(table, first, end), most))
 
     def put(self, table: Table, key: bytes, value: bytes) -> None:
         """Write one row, over any that has this key."""

@@ -65,6 +65,19 @@ class _Reader:
                 values.append(value)
         return values
 
+    def rows(
+        self, table: Table, first: bytes, end: bytes, most: int | None = None
+    ) -> list[tuple[bytes, bytes]]:
+        """The first rows with first <= key < end at once: faster than `scan`."""
+        try:
+            cursor = self._transaction.cursor(self._tables[table])
+            if not cursor.set_range(first):
+                return []
+            found = takewhile(lambda row: row[0] < end, cursor.iternext())
+            return list(islice(found, most))
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
 
 class LmdbSnapshot(_Reader):
     """The state at the last refresh."""
@@ -125,19 +138,6 @@ class LmdbWriter(_Reader):
     """
 
     __slots__ = ()
-
-    def rows(
-        self, table: Table, first: bytes, end: bytes, most: int | None = None
-    ) -> list[tuple[bytes, bytes]]:
-        """The first rows with first <= key < end at once: faster than `scan`."""
-        try:
-            cursor = self._transaction.cursor(self._tables[table])
-            if not cursor.set_range(first):
-                return []
-            found = takewhile(lambda row: row[0] < end, cursor.iternext())
-            return list(islice(found, most))
-        except lmdb.Error as error:
-            raise storage_error(error) from error
 
     def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows with first <= key < end, in rising order."""

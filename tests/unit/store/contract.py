@@ -107,6 +107,12 @@ class StoreContract:
         assert writer.rows(Table.INDEX, b"B", b"H", most) == expected[:most]
         assert writer.rows(Table.INDEX, b"K", END, most) == []
 
+    def test_a_snapshot_reads_rows_at_once(self, store: Store) -> None:
+        commit(store, ROWS)
+        expected = list(store.snapshot.scan(Table.INDEX, b"B", b"H"))
+        assert store.snapshot.rows(Table.INDEX, b"B", b"H") == expected
+        assert store.snapshot.rows(Table.INDEX, b"B", b"H", 2) == expected[:2]
+
     def test_scans_miss_no_key_that_begins_with_another(self, store: Store) -> None:
         rows = [(key, b"") for key in (b"A", b"A\0", b"A\0\0", b"A\0\1", b"A\1", b"B")]
         commit(store, rows)

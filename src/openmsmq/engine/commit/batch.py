@@ -43,6 +43,7 @@ from openmsmq.engine.storage.layout import (
     place_and_expiry,
     queue_key,
 )
+from openmsmq.engine.storage.record_columns import columns_of
 from openmsmq.engine.storage.runs import (
     MessageRun,
     is_member,
@@ -381,11 +382,14 @@ class Batch(PacketRows):
             keys = [key for key in keys if key not in self._removed]
         self._removed.update(keys)
         self._index_deletes += keys
-        places = [(lookup, *place_and_expiry(raw)) for lookup, raw in gone]
-        self._expiry_deletes += [
-            expiry_key(at, queue.number, lookup) for lookup, _, _, at in places if at != NEVER
-        ]
-        self._count(queue, -len(gone), -sum([size for _, _, size, _ in places]))
+        columns = columns_of([raw for _, raw in gone])
+        if min(columns.expires, default=NEVER) != NEVER:
+            self._expiry_deletes += [
+                expiry_key(at, queue.number, lookup)
+                for at, (lookup, _) in zip(columns.expires, gone, strict=True)
+                if at != NEVER
+            ]
+        self._count(queue, -len(gone), -sum(columns.sizes))
         return gone
 
     def record(self, queue: ManagedQueue, lookup: int) -> bytes | None:

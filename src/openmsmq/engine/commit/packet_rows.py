@@ -13,6 +13,7 @@ from openmsmq.engine.storage.layout import (
     packet_keys,
     packet_place,
 )
+from openmsmq.engine.storage.record_columns import columns_of
 from openmsmq.engine.storage.runs import (
     is_member,
     plain_record,
@@ -77,11 +78,11 @@ class PacketRows:
 
     def drop_packets(self, raws: Sequence[bytes]) -> None:
         """Remove the packets of messages with these records, none of which is in a run."""
-        places = list(map(packet_place, raws))
-        if max([size for _, size in places], default=0) <= CHUNK_SIZE:
-            self._packet_deletes += map(packet_key, [number for number, _ in places], repeat(0))
+        columns = columns_of(raws)
+        if max(columns.sizes, default=0) <= CHUNK_SIZE:
+            self._packet_deletes += map(packet_key, columns.packets, repeat(0))
             return
-        for number, size in places:
+        for number, size in zip(columns.packets, columns.sizes, strict=True):
             self.drop_packet(number, size)
 
     def packet(self, raw: bytes) -> bytes:

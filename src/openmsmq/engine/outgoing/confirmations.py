@@ -27,9 +27,11 @@ from openmsmq.engine.storage.layout import (
     Record,
     Total,
     any_flags,
+    different_flags,
     flags_of,
     index_key,
     place_and_expiry,
+    split_lookups,
 )
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
@@ -100,7 +102,7 @@ class Confirmations:
         def apply(batch: Batch) -> None:
             rows = batch.writer.rows(Table.INDEX, first, end, STEP)
             keys[:] = [key for key, _ in rows]
-            found = [(int.from_bytes(key[4:], "big"), raw) for key, raw in rows]
+            found = list(zip(split_lookups(keys), [raw for _, raw in rows], strict=True))
             gone = batch.take_out_many(queue, self._under_way(queue, found))
             lookups[:] = [lookup for lookup, _ in gone]
             if len(gone) > 1 and (sequence := queue.sequences.of(gone[-1][0])) is not None:
@@ -131,7 +133,10 @@ class Confirmations:
                 for lookup, raw in found
                 if holder_of(lookup) is None and place_and_expiry(raw)[2] >= overdue
             )
-        return [item for item in found if item[0] in sent and flags_of(item[1]) & _TRANSACTIONAL]
+            found = [item for item in found if item[0] in sent]
+        if all(flags & _TRANSACTIONAL for flags in different_flags([raw for _, raw in found])):
+            return found
+        return [item for item in found if flags_of(item[1]) & _TRANSACTIONAL]
 
     def _reached(self, batch: Batch, queue: ManagedQueue, gone: Gone) -> None:
         """Messages are where they should be; some wait to hear that they were consumed."""
@@ -143,7 +148,8 @@ class Confirmations:
             done = [item for item in gone if not flags_of(item[1]) & waits]
         if done:
             reason = MessageClass.ACK_REACH_QUEUE
-            self._core.dispositions.finalize(batch, queue, done, reason, "")
+            starts = queue.sequences.starts.take([lookup for lookup, _ in done])
+            self._core.dispositions.finalize(batch, queue, done, reason, "", starts)
         if not waiting:
             return
         target = journal_of(queue)

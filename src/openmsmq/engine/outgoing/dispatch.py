@@ -6,7 +6,7 @@ queues until it is known that they have reached the next hop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -14,7 +14,7 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import fetch, first_sendable, hold, up_to
+from openmsmq.engine.messages.scan import fetch, first_sendable, up_to
 from openmsmq.engine.outgoing.limits import PEERS_MAX
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
@@ -27,7 +27,7 @@ from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, any_flags, flags_of, index_key
+from openmsmq.engine.storage.layout import Owed, different_flags, flags_of, index_key
 from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import ComputerDoesNotSupportEncryption, MQError, UnsupportedOperation
@@ -106,18 +106,23 @@ class Dispatcher:
         if not found:
             return []
         rank = found[0][0] >> ARRIVAL_BITS
-        found = up_to([item for item in found if item[0] >> ARRIVAL_BITS == rank], size_max)
-        entries = fetch(self._core.snapshot, queue, found)
-        hold(queue, entries, IN_TRANSIT, from_start=True)
-        in_transit = self._in_transit.setdefault(queue, set())
-        in_transit.update(entry.lookup for entry in entries)
-        flags = any_flags([entry.record for entry in entries])
-        if flags & _SPECIAL:
+        if found[-1][0] >> ARRIVAL_BITS != rank:
+            found = [item for item in found if item[0] >> ARRIVAL_BITS == rank]
+        entries = fetch(self._core.snapshot, queue, up_to(found, size_max))
+        lookups = [entry.lookup for entry in entries]
+        queue.holds.hold(lookups, IN_TRANSIT)
+        queue.start = lookups[-1]
+        self._in_transit.setdefault(queue, set()).update(lookups)
+        kinds = different_flags([entry.record for entry in entries])
+        if any(flags & _SPECIAL for flags in kinds):
             entries = self._encrypted(queue, entries)
             if not entries:
                 return self.take(queue, count, size_max, peer)  # what follows them
-        if rank < PRIORITY_MAX or not flags & _TRANSACTIONAL or peer is None:
+        is_ordered = [bool(flags & _TRANSACTIONAL) for flags in kinds]
+        if rank < PRIORITY_MAX or not any(is_ordered) or peer is None:
             return entries
+        if all(is_ordered):
+            return self._numbered(queue, entries, peer)
         found_entries: list[Entry] = []
         for is_transactional, alike in groupby(entries, key=_is_transactional):
             some = list(alike)
@@ -175,29 +180,34 @@ class Dispatcher:
         rows = self._core.snapshot.scan(Table.INDEX, *keys)
         return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
 
-    def _numbered(
-        self, queue: ManagedQueue, entries: Sequence[Entry], peer: UUID
-    ) -> Iterator[Entry]:
+    def _numbered(self, queue: ManagedQueue, entries: list[Entry], peer: UUID) -> list[Entry]:
         """Transactional messages with their places in sequences ([MS-MQQB] 3.1.7.1.3)."""
+        found: list[Entry] = []
         while entries:
-            sequence = queue.sequences.of(entries[0].lookup)
+            lookup = entries[0].lookup
+            sequence = queue.sequences.of(lookup)
             assert sequence is not None, "a transactional message on its way has a sequence"
             end = queue.sequences.range_of(sequence)[1]
-            own = [entry for entry in entries if entry.lookup < end]
-            entries = entries[len(own) :]
-            numbers = [sequence.number(entry.lookup) for entry in own]
+            own, entries = entries, []
+            if own[-1].lookup >= end:
+                entries = [entry for entry in own if entry.lookup >= end]
+                own = own[: -len(entries)]
+            lookups, records, packets, express = zip(*own, strict=True)
+            before = lookup - sequence.number(lookup)
+            numbers = [lookup - before for lookup in lookups]
             previous = queue.sequences.follow(sequence, numbers)
             if queue.sequences.is_set_back(sequence, previous[0], numbers[0]):
                 self._core.statistics.count("receivers set back")
             last = numbers[-1]
             if last > sequence.sent or (peer != NO_GUID and peer not in sequence.peers):
                 self._note_sent(queue, sequence, last, peer)
-            packets = [entry.packet for entry in own]
+            queue.sequences.starts.keep(lookups, packets)
             identifier = sequence.ordinal, sequence.time_stamp
-            for entry, packet in zip(
-                own, numbered(packets, *identifier, numbers, previous), strict=True
-            ):
-                yield Entry(entry.lookup, entry.record, packet, entry.express)
+            sent = numbered(packets, *identifier, numbers, previous)
+            new = tuple.__new__  # saves 0.2 µs
+            items = zip(lookups, records, sent, express, strict=True)
+            found += [new(Entry, item) for item in items]
+        return found
 
     def _note_sent(
         self, queue: ManagedQueue, sequence: OutgoingSequence, number: int, peer: UUID

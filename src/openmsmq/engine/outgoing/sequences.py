@@ -8,12 +8,15 @@ leave gaps, which PreviousTxSequenceNumber closes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from struct import Struct
 from typing import Final
 from uuid import UUID
 
+from openmsmq.engine.outgoing.limits import STARTS_MAX
+from openmsmq.engine.storage.layout import START_SIZE
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.properties.message import PRIORITY_MAX
@@ -112,6 +115,29 @@ class LastAck:
 
 
 @dataclass(slots=True)
+class SentStarts:
+    """What messages begin with that were sent last.
+
+    When they leave, the history names them: so their packets need not be read once more.
+    """
+
+    _starts: dict[int, bytes] = field(default_factory=dict)
+    "By lookup identifiers."
+
+    def keep(self, lookups: Sequence[int], packets: Sequence[bytes]) -> None:
+        """Messages are sent."""
+        if len(self._starts) + len(lookups) > STARTS_MAX:
+            self._starts.clear()
+        starts = [packet[:START_SIZE] for packet in packets]
+        self._starts.update(zip(lookups, starts, strict=True))
+
+    def take(self, lookups: Iterable[int]) -> list[bytes] | None:
+        """What messages begin with that leave; None if it is not known of all of them."""
+        found = list(map(self._starts.pop, lookups, repeat(b"")))
+        return found if all(found) else None
+
+
+@dataclass(slots=True)
 class Sequences:
     """The sequences of one outgoing queue, oldest first."""
 
@@ -130,6 +156,7 @@ class Sequences:
     "The same of the message that was sent last; none since they are sent again."
     _highest: tuple[SequenceId, int] = _NONE
     "The same of the last message that was ever sent in this run."
+    starts: SentStarts = field(default_factory=SentStarts)
     last_ack: LastAck | None = None
     "None before the first acknowledgement of this run."
 

@@ -13,11 +13,10 @@ from typing import ClassVar, Final
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.queues.spans import Span, Spans
+from openmsmq.engine.storage.layout import START_SIZE
 from openmsmq.types.lookup import ranges_of
 
 _NONE: Final[Mapping[int, Entry]] = {}
-_START: Final = 60
-"Bytes of a packet that hold its identifier."
 
 
 class Holder:
@@ -80,6 +79,10 @@ class Holds:
         holders = self._holders
         return [lookup for lookup in lookups if holders.get(lookup) is holder]
 
+    def may_hold(self, lookups: Iterable[int]) -> bool:
+        """Whether some messages may be held; False is certain, and known at once."""
+        return self._spans.count > 0 or not self._holders.keys().isdisjoint(lookups)
+
     def keep_held(self, lookups: set[int]) -> None:
         """Leave those out that are free."""
         spanned = (
@@ -131,7 +134,9 @@ class Holds:
         """
         new = tuple.__new__
         found = {
-            lookup: new(Entry, (lookup, record, packet if express else packet[:_START], express))
+            lookup: new(
+                Entry, (lookup, record, packet if express else packet[:START_SIZE], express)
+            )
             for lookup, record, packet, express in entries
         }
         self._holders.update(dict.fromkeys(found, holder))

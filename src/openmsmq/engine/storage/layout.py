@@ -21,6 +21,8 @@ NEVER: Final = INFINITE
 "When a message expires that lives for ever."
 CHUNK_SIZE: Final = 4000
 "Larger values would leave LMDB's pages half empty and fragment its file."
+START_SIZE: Final = 60
+"Bytes of a packet that hold its identifier."
 
 _index = Struct(">IQ")
 _expiry = Struct(">IIQ")
@@ -35,6 +37,7 @@ _record = Struct("<QIIIIIIHH")
 index_key: Final = _index.pack
 "Queue number and lookup identifier."
 split_index_key: Final = _index.unpack
+_lookups = Struct(">4xQ")
 expiry_key: Final = _expiry.pack
 "When the message expires, queue number, lookup identifier."
 split_expiry_key: Final = _expiry.unpack
@@ -190,6 +193,11 @@ def with_expiry(raw: bytes, expires: int) -> bytes:
     return raw[:_EXPIRES] + expires.to_bytes(4, "little") + raw[_EXPIRES + 4 :]
 
 
+def split_lookups(keys: Iterable[bytes]) -> list[int]:
+    """The lookup identifiers of many keys of the index."""
+    return [lookup for (lookup,) in _lookups.iter_unpack(b"".join(keys))]
+
+
 def lookup_id(priority: int, arrival: int) -> int:
     """The lookup identifier of the message that arrived as number `arrival`.
 
@@ -239,9 +247,15 @@ def flags_of(record: bytes) -> int:
 def any_flags(records: Iterable[bytes]) -> int:
     """What is owed for at least one of the messages with these records."""
     found = 0
-    for flags in {record[_FLAGS] for record in records}:
-        found |= int.from_bytes(flags, "little")
+    for flags in different_flags(records):
+        found |= flags
     return found
+
+
+def different_flags(records: Iterable[bytes]) -> list[int]:
+    """The flags that messages with these records have, each once."""
+    found = {record[_FLAGS] for record in records}
+    return [int.from_bytes(flags, "little") for flags in found]
 
 
 def queue_key(number: int, row: int = PROPERTIES_ROW) -> bytes:

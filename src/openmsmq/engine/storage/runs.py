@@ -23,6 +23,7 @@ from typing import Final
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
     RECORD_SIZE,
+    START_SIZE,
     Record,
     index_key,
     local_facts,
@@ -59,8 +60,6 @@ _BEFORE_OFFSET: Final = 28
 _AFTER_OFFSET: Final = 32
 _SPARE: Final = 64 * 1024
 "Bytes between members that may be read in vain."
-_START: Final = 60
-"Bytes of a packet that hold its identifier."
 
 
 class MessageRun:
@@ -374,7 +373,7 @@ def read_packet(snapshot: Snapshot, raw: bytes) -> bytes:
 def read_start(snapshot: Snapshot, raw: bytes) -> bytes:
     """Enough of the packet of a message of a run to tell its identifier."""
     number, size, offset = _place(raw)
-    return read_blob(snapshot, number, offset, offset + min(size, _START))
+    return read_blob(snapshot, number, offset, offset + min(size, START_SIZE))
 
 
 def read_blob(snapshot: Snapshot, number: int, start: int, end: int) -> bytes:

@@ -49,6 +49,12 @@ class Snapshot(Protocol):
         """The values of keys that are all there, in their order."""
         ...
 
+    def rows(
+        self, table: Table, first: bytes, end: bytes, most: int | None = None
+    ) -> list[tuple[bytes, bytes]]:
+        """The first rows with first <= key < end at once: faster than `scan`."""
+        ...
+
     def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows with first <= key < end, in rising order."""
         ...
@@ -60,12 +66,6 @@ class Snapshot(Protocol):
 
 class Writer(Snapshot, Protocol):
     """The one write transaction; it reads its own writes."""
-
-    def rows(
-        self, table: Table, first: bytes, end: bytes, most: int | None = None
-    ) -> list[tuple[bytes, bytes]]:
-        """The first rows with first <= key < end at once: faster than `scan`."""
-        ...
 
     def put(self, table: Table, key: bytes, value: bytes) -> None:
         """Write one row, over any that has this key."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.engine.station import Station
-from tests.unit.engine.world import commit_all, letter
+from tests.unit.engine.world import ME, commit_all, letter
 
 from openmsmq.engine.outgoing.sequences import OUTGOING
+from openmsmq.engine.storage.history import Event
 from openmsmq.errors import StorageFailed
 from openmsmq.properties.message import MessageClass
 
@@ -26,6 +27,19 @@ def test_messages_up_to_a_number_leave(station: Station) -> None:
     assert station.confirmations.acknowledged(queue, queue.sequences.all[0], 2)
     commit_all(station.core)
     assert (queue.messages, station.unconfirmed) == (1, 0)
+
+
+@pytest.mark.parametrize("is_remembered", [True, False])
+def test_the_history_names_those_that_leave(station: Station, *, is_remembered: bool) -> None:
+    """Whether their packets are read for that or not."""
+    queue, core = station.out, station.core
+    if not is_remembered:
+        assert queue.sequences.starts.take(list(queue.holds))
+    station.confirmations.acknowledged(queue, queue.sequences.all[0], 2)
+    commit_all(core)
+    for number, last in ((1, Event.DELIVERED), (2, Event.DELIVERED), (3, Event.ARRIVED)):
+        identifier = ME.bytes_le + number.to_bytes(4, "little")
+        assert core.history.of(core.snapshot, identifier)[-1].event == last
 
 
 def test_one_whose_sender_wants_to_know_more_waits_for_the_last_word(station: Station) -> None:

@@ -547,6 +547,22 @@ def test_a_message_that_is_given_back_is_sent_again(office: Office) -> None:
     assert bodies(office.take(office.a)) == ["2"]
 
 
+@pytest.mark.parametrize("size", [0, 5000], ids=["small", "large"])
+def test_of_many_messages_those_that_are_held_are_passed_over(office: Office, size: int) -> None:
+    """However many are looked at together, and however they lie in the store."""
+    texts = [f"{number}".zfill(1 + size) for number in range(30)]
+    office.send(office.b, "between")
+    office.send(office.a, *texts[:15])
+    office.send(office.b, "between")
+    office.send(office.a, *texts[15:])
+    first = office.take(office.a, 12)
+    assert bodies(first) == texts[:12]
+    for entry in first[3:5]:
+        office.dispatcher.release(office.a, entry)
+    assert bodies(office.take(office.a, 10)) == [*texts[3:5], *texts[12:20]]
+    assert bodies(office.take(office.a)) == texts[20:]
+
+
 @pytest.mark.parametrize("express", [True, False])
 def test_a_message_that_is_acknowledged_twice_at_once_leaves_once(
     office: Office, express: bool

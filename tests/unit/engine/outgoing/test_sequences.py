@@ -9,11 +9,18 @@ import pytest
 from tests.unit.engine.station import Station, places
 from tests.unit.engine.world import NOW, PARTNER, World, letter
 
+from openmsmq.engine.outgoing import sequences
 from openmsmq.engine.outgoing.sequence_numbers import (
     is_finished,
     needs_sequence,
 )
-from openmsmq.engine.outgoing.sequences import OUTGOING, SENT_STEP, OutgoingSequence, Sequences
+from openmsmq.engine.outgoing.sequences import (
+    OUTGOING,
+    SENT_STEP,
+    OutgoingSequence,
+    SentStarts,
+    Sequences,
+)
 from openmsmq.engine.storage.layout import lookup_id
 from openmsmq.engine.storage.tables import Table
 from openmsmq.limits import U32_MAX
@@ -282,3 +289,20 @@ def test_a_sequence_of_an_earlier_run_was_sent_as_far_as_the_disk_says() -> None
 
 
 # Identifiers
+
+
+def test_what_was_sent_is_named_once_by_its_start() -> None:
+    starts = SentStarts()
+    starts.keep([1, 2, 3], [b"a" * 100, b"b" * 60, b"c" * 60])
+    assert starts.take([1, 2]) == [b"a" * 60, b"b" * 60]
+    assert starts.take([2, 3]) is None  # one of them is not known any longer
+    assert starts.take([]) == []
+
+
+def test_only_so_many_starts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequences, "STARTS_MAX", 3)
+    starts = SentStarts()
+    starts.keep([1, 2], [b"a" * 60, b"b" * 60])
+    starts.keep([3, 4], [b"c" * 60, b"d" * 60])
+    assert starts.take([1]) is None
+    assert starts.take([3, 4]) == [b"c" * 60, b"d" * 60]

@@ -57,6 +57,17 @@ def test_what_another_holds_or_is_free_is_not_read_any_more() -> None:
     assert not holds
 
 
+def test_messages_none_of_which_is_held_are_known_at_once() -> None:
+    holds = Holds()
+    assert not holds.may_hold([1, 2])
+    holds.hold([2], IN_TRANSIT)
+    assert not holds.may_hold([1, 3])
+    assert holds.may_hold([1, 2])
+    holds.release([2])
+    holds.hold_slice(piece(10, 20), REMOVING)
+    assert holds.may_hold([15])
+
+
 def piece(first: int, end: int) -> RunSlice:
     run = MessageRun(1, 0, Record(5, 100_000, 3, NEVER), [1000] * 100)
     return RunSlice(run, first, end)
