@@ -22,6 +22,10 @@ WRITE_BUFFER: Final = 1 << 20
 "Bytes that may wait to be sent before nothing more is read."
 LINGER: Final = 5.0
 "Seconds that the peer has to read what was sent before the connection is closed."
+MUCH: Final = 64 * 1024
+"""Bytes from which on there is probably more to read: an event loop may read all of that first, and
+the peer would wait for its answer meanwhile.
+"""
 _HANGUP: Final = getattr(select, "POLLRDHUP", 0)
 "On platforms other than Linux only a reset is noticed."
 
@@ -124,6 +128,8 @@ class Connection(asyncio.Protocol):
         self.received += len(data)
         if not self._is_closing:
             self._machine.receive_data(data, self._now())
+            if self._out and len(data) >= MUCH:
+                self._flush()
             self.update()
 
     def eof_received(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from openmsmq.net import connection as module
-from openmsmq.net.connection import WRITE_BUFFER, Connection
+from openmsmq.net.connection import MUCH, WRITE_BUFFER, Connection
 from openmsmq.net.keep_alive import KEEP_ALIVE
 
 PATIENCE = 20.0
@@ -148,6 +148,19 @@ async def test_what_is_written_at_one_moment_is_sent_at_once() -> None:
     call.connection.write(b"later")
     await turn()
     assert call.line.sent == [b"one two three", b"later"]
+
+
+@looped
+async def test_who_sends_much_gets_its_answer_before_more_is_read() -> None:
+    """An event loop may go on reading before anything else gets a turn."""
+    call = Call()
+    call.connection.write(b"an answer")
+    call.connection.data_received(bytes(MUCH - 1))
+    assert call.line.sent == []
+    call.connection.data_received(bytes(MUCH))
+    assert call.line.sent == [b"an answer"]
+    await turn()
+    assert call.line.sent == [b"an answer"]
 
 
 @looped

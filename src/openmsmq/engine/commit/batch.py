@@ -26,7 +26,6 @@ from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties, delayed_
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, History, identifiers
 from openmsmq.engine.storage.layout import (
-    CHUNK_SIZE,
     DELAYED_BIT,
     NEVER,
     Owed,
@@ -37,8 +36,6 @@ from openmsmq.engine.storage.layout import (
     expiry_key,
     index_key,
     pack_record,
-    packet_key,
-    packet_keys,
     packet_place,
     place_and_expiry,
     queue_key,
@@ -383,12 +380,7 @@ class Batch(PacketRows):
         self._removed.update(keys)
         self._index_deletes += keys
         columns = columns_of([raw for _, raw in gone])
-        if min(columns.expires, default=NEVER) != NEVER:
-            self._expiry_deletes += [
-                expiry_key(at, queue.number, lookup)
-                for at, (lookup, _) in zip(columns.expires, gone, strict=True)
-                if at != NEVER
-            ]
+        self._forget_expiry(queue, gone, columns.expires)
         self._count(queue, -len(gone), -sum(columns.sizes))
         return gone
 
@@ -435,22 +427,13 @@ class Batch(PacketRows):
             if not gone:
                 return
         self._index_deletes += [index_key(queue_number, lookup) for lookup, _ in gone]
-        total = 0
-        keys: list[bytes] = []
-        for lookup, raw in gone:
-            number, size, expires = place_and_expiry(raw)
-            total += size
-            if size <= CHUNK_SIZE:
-                keys.append(packet_key(number, 0))
-            else:
-                keys += packet_keys(number, size)
-            if expires != NEVER:
-                self._expiry_deletes.append(expiry_key(expires, queue_number, lookup))
-        self._packet_deletes += keys
+        columns = columns_of([raw for _, raw in gone])
+        self.drop_packets(columns)
+        self._forget_expiry(queue, gone, columns.expires)
         if queue_number & DELAYED_BIT:
             waited = [due_key(due_of(raw), queue_number, lookup) for lookup, raw in gone]
             self._delayed_deletes += waited
-        self._count(queue, -len(gone), -total)
+        self._count(queue, -len(gone), -sum(columns.sizes))
 
     def remove_slice(self, queue: ManagedQueue, part: RunSlice) -> bool:
         """Take messages out of their run; False if some of them are not in it any longer."""
@@ -466,6 +449,17 @@ class Batch(PacketRows):
         self._count(queue, -count, -size)
         rows = ((lookup, self.record(queue, lookup)) for lookup in others)
         return [(lookup, raw) for lookup, raw in rows if raw is not None]
+
+    def _forget_expiry(
+        self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]], expires: Sequence[int]
+    ) -> None:
+        """Messages leave, some of which would have expired."""
+        if min(expires, default=NEVER) != NEVER:
+            self._expiry_deletes += [
+                expiry_key(at, queue.number, lookup)
+                for at, (lookup, _) in zip(expires, gone, strict=True)
+                if at != NEVER
+            ]
 
     def _expire(self, expires: int, queue: ManagedQueue, lookup: int) -> None:
         self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))

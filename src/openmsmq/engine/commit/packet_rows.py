@@ -13,7 +13,7 @@ from openmsmq.engine.storage.layout import (
     packet_keys,
     packet_place,
 )
-from openmsmq.engine.storage.record_columns import columns_of
+from openmsmq.engine.storage.record_columns import RecordColumns
 from openmsmq.engine.storage.runs import (
     is_member,
     plain_record,
@@ -76,9 +76,8 @@ class PacketRows:
         else:
             self._packet_deletes += packet_keys(number, size)
 
-    def drop_packets(self, raws: Sequence[bytes]) -> None:
+    def drop_packets(self, columns: RecordColumns) -> None:
         """Remove the packets of messages with these records, none of which is in a run."""
-        columns = columns_of(raws)
         if max(columns.sizes, default=0) <= CHUNK_SIZE:
             self._packet_deletes += map(packet_key, columns.packets, repeat(0))
             return

@@ -17,7 +17,7 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.queues.registry import Queues
-from openmsmq.engine.queues.slices import Parts, expanded
+from openmsmq.engine.queues.slices import Part, Parts, expanded, has_slices
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
@@ -31,6 +31,7 @@ from openmsmq.engine.storage.layout import (
     lookup_id,
     packet_place,
 )
+from openmsmq.engine.storage.record_columns import columns_of
 from openmsmq.engine.storage.runs import split_members
 from openmsmq.properties.message import (
     PRIORITY_MAX,
@@ -203,7 +204,9 @@ class Dispositions:
         For these nothing is owed. If they go to a journal, or some have rows of their own since
         they were read, they are removed one by one, in their order among the others.
         """
-        left = []
+        left: list[Part] = []
+        if not has_slices(parts):
+            left, parts = list(parts), ()
         is_journaled = self._is_journaled(queue, reason)
         for part in parts:
             if is_journaled or isinstance(part, Entry) or not batch.remove_slice(queue, part):
@@ -236,7 +239,7 @@ class Dispositions:
         starts = self._note(batch, queue, gone, reason, by, packets, words)
         kept: dict[ManagedQueue, list[Kept]] = {}
         if journal is None and not any_flags([raw for _, raw in gone]) & wanted:
-            batch.drop_packets([raw for _, raw in gone])
+            batch.drop_packets(columns_of([raw for _, raw in gone]))
             return
         for place, (lookup, raw) in enumerate(gone):
             flags = flags_of(raw)

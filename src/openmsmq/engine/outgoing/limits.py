@@ -31,7 +31,7 @@ oldest is forgotten.
 """
 ATTEMPTS_MAX: Final = 16
 "Attempts to connect that are remembered. At the limit: the oldest is forgotten."
-STARTS_MAX: Final = 4096
+STARTS_MAX: Final = 16384
 """Messages of a queue that were sent, and whose identifiers are remembered until they leave. At the
-limit: all are forgotten, and read again from the store.
+limit: the oldest half is forgotten, and read again from the store.
 """

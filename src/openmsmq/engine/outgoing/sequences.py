@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import islice, repeat
 from struct import Struct
 from typing import Final
 from uuid import UUID
@@ -127,7 +127,8 @@ class SentStarts:
     def keep(self, lookups: Sequence[int], packets: Sequence[bytes]) -> None:
         """Messages are sent."""
         if len(self._starts) + len(lookups) > STARTS_MAX:
-            self._starts.clear()
+            for lookup in list(islice(self._starts, STARTS_MAX // 2)):
+                del self._starts[lookup]
         starts = [packet[:START_SIZE] for packet in packets]
         self._starts.update(zip(lookups, starts, strict=True))
 

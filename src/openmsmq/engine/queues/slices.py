@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice, pairwise
 from struct import Struct
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage import runs
@@ -121,6 +121,8 @@ Parts: TypeAlias = Sequence[Part]
 
 def expanded(parts: Parts) -> list[Entry]:
     """All messages one by one."""
+    if not has_slices(parts):
+        return cast(list[Entry], list(parts))
     found: list[Entry] = []
     for part in parts:
         if isinstance(part, RunSlice):

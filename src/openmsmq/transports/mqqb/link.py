@@ -18,7 +18,7 @@ from openmsmq.engine.arrivals.sender_cache import SenderPending
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, any_flags, flags_of
+from openmsmq.engine.storage.layout import Owed, any_flags, different_flags, flags_of
 from openmsmq.errors import Malformed
 from openmsmq.net.wire import Wire
 from openmsmq.packet.group import PacketGroup
@@ -420,11 +420,13 @@ class Link:
         sent = [token for token in tokens if isinstance(token, tuple)]  # for acks nothing waits
         for queue, own in groupby(sent, key=itemgetter(0)):
             entries: list[Entry] = [entry for _, entry in own]
-            self._in_flight -= sum([len(entry.packet) for entry in entries])
-            if any_flags([entry.record for entry in entries]) & _TRANSACTIONAL:
-                entries = [item for item in entries if not flags_of(item.record) & _TRANSACTIONAL]
-            if entries:
-                self._host.dispatcher.delivered(queue, entries, self.origin.certified)
+            self._in_flight -= sum([len(entry[2]) for entry in entries])
+            kinds = different_flags([entry[1] for entry in entries])
+            if all(flags & _TRANSACTIONAL for flags in kinds):
+                continue
+            if any(flags & _TRANSACTIONAL for flags in kinds):
+                entries = [item for item in entries if not flags_of(item[1]) & _TRANSACTIONAL]
+            self._host.dispatcher.delivered(queue, entries, self.origin.certified)
 
     # Sending
 
@@ -472,12 +474,12 @@ class Link:
         now = self._host.now()
         for is_express, group in groupby(entries, key=_is_express):
             alike = list(group)
-            packets = [entry.packet for entry in alike]
+            packets = [entry[2] for entry in alike]
             self._in_flight += sum(map(len, packets))
             tokens = list(zip(repeat(queue), alike, strict=False))
             self.session.send_alike(packets, tokens, now, recoverable=not is_express)
             self._host.reports.report(packets, self.address)
-        if any_flags([entry.record for entry in entries]) & _TRANSACTIONAL:
+        if any_flags([entry[1] for entry in entries]) & _TRANSACTIONAL:
             self._host.sent_transactional(queue, self.session.peer)
 
     def release(self, queue: ManagedQueue) -> None:

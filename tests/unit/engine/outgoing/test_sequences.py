@@ -300,9 +300,10 @@ def test_what_was_sent_is_named_once_by_its_start() -> None:
 
 
 def test_only_so_many_starts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequences, "STARTS_MAX", 3)
+    monkeypatch.setattr(sequences, "STARTS_MAX", 4)
     starts = SentStarts()
-    starts.keep([1, 2], [b"a" * 60, b"b" * 60])
-    starts.keep([3, 4], [b"c" * 60, b"d" * 60])
-    assert starts.take([1]) is None
-    assert starts.take([3, 4]) == [b"c" * 60, b"d" * 60]
+    packets = [letter * 60 for letter in (b"a", b"b", b"c", b"d", b"e")]
+    starts.keep([1, 2, 3], packets[:3])
+    starts.keep([4, 5], packets[3:])
+    assert starts.take([1]) is starts.take([2]) is None
+    assert starts.take([3, 4, 5]) == packets[2:]
