@@ -9,6 +9,7 @@ from bench import (
     core,
     crowd,
     distributed,
+    hop,
     hot_path,
     http_transfer,
     multicast,
@@ -28,7 +29,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
-    *(remote_read, http_transfer, multicast, singles, access, cliffs, console),
+    *(hop, remote_read, http_transfer, multicast, singles, access, cliffs, console),
 ):
     whole.main()
     print()

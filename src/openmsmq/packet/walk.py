@@ -6,7 +6,8 @@ many messages that a sender signs. A property test holds the two together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from struct import Struct
 from struct import error as StructError
 from typing import Final
@@ -25,6 +26,7 @@ u32: Final = Struct("<I").unpack_from
 
 USER: Final = BaseHeader.SIZE
 "Where the UserHeader begins."
+SENT_TIME: Final = USER + UserHeaderStart.offset_of("SentTime")
 FLAGS: Final = USER + UserHeaderStart.offset_of("Flags")
 NAMES: Final = USER + UserHeaderStart.SIZE
 "Where the queue names begin."
@@ -287,6 +289,16 @@ def one_hop_more(packet: bytes) -> bytes:
     ([MS-MQQB] 3.1.5.8.2, [MS-MQMQ] 2.2.19.2)
     """
     return b"".join((packet[:FLAGS], bytes((packet[FLAGS] + 1,)), packet[FLAGS + 1 :]))
+
+
+def all_one_hop_more(packets: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """The same for packets with equal flags, which follow each other."""
+    count = bytes((packets[FLAGS] + 1,))
+    ends = [0, *accumulate(sizes)]
+    return [
+        b"".join((packets[at : at + FLAGS], count, packets[at + FLAGS + 1 : end]))
+        for at, end in pairwise(ends)
+    ]
 
 
 class ProtectedLayout:

@@ -90,6 +90,10 @@ class Arrivals:
         """Protected packets that differ in little: all together, or one by one."""
         return self._guard.examined_group(group)
 
+    def is_looked_at(self, group: PacketGroup) -> bool:
+        """Whether packets that differ in little are protected, and not for another manager."""
+        return group.layout is not None and self._destinations.is_here(head_of(group.packets))
+
     # Recoverable and transactional messages
 
     def take(

@@ -28,7 +28,7 @@ NO_ROUTER: Final = "it is for another manager, and this one is no router"
 WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
 "The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
 Targets = dict[tuple[bytes, int], ManagedQueue | Rejected]
-"Queues by destination and whether a message is transactional."
+"Queues by manager and destination, and whether a message is transactional."
 
 
 class Destinations:
@@ -80,12 +80,15 @@ class Destinations:
         self, known: Targets, packet: bytes, head: Head, came_from: bytes
     ) -> ManagedQueue | Rejected:
         """The queue that a message is for, by destination and whether it is transactional."""
-        if not self.is_here(head):
-            return self._forwarded(packet, head, came_from)
-        key = head.destination, head.flags & UserFlags.TH
+        is_here = self.is_here(head)
+        if not is_here and head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
+            return Rejected(WENT_ROUND)
+        key = head.addressee + head.destination, head.flags & UserFlags.TH
         found = known.get(key)
-        if found is None:
+        if found is None and is_here:
             found = known[key] = self._target(PacketView(packet), head.flags)
+        elif found is None:
+            found = known[key] = self._forwarded(packet, head, came_from)
         return found
 
     def _forwarded(self, packet: bytes, head: Head, came_from: bytes) -> ManagedQueue | Rejected:
@@ -95,8 +98,6 @@ class Destinations:
         Only a router takes it, and only for a manager that its topology knows: anyone could have
         this one keep messages for any number of others.
         """
-        if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
-            return Rejected(WENT_ROUND)
         routes, goal = self._core.routes, UUID(bytes_le=head.addressee)
         if not routes.is_router:
             words = NO_ROUTER if routes.manager else ""

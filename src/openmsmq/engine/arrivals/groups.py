@@ -17,6 +17,7 @@ from openmsmq.engine.arrivals.incoming import (
     head_of,
 )
 from openmsmq.engine.arrivals.protection import Guard
+from openmsmq.engine.arrivals.transit import transit_group
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.run_rows import NewRun
 from openmsmq.engine.core import Core
@@ -27,6 +28,7 @@ from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.origin import all_with_origin, is_direct
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE
+from openmsmq.types.queues import QueueKind
 
 NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 "Their sender's journal is not ours."
@@ -38,7 +40,7 @@ _key: Final = Struct("<16sI8s").pack
 
 
 class Groups:
-    """Takes groups of which every message is accepted and nothing is owed for any."""
+    """Takes groups of which every message is passed on, or accepted with nothing owed for any."""
 
     def __init__(
         self,
@@ -88,6 +90,8 @@ class Groups:
         """
         group, origin, position = item.group, work.origin, item.position
         head = head_of(group.packets)
+        if not self._destinations.is_here(head):
+            return self._pass_on(work, item, head)
         packets, sizes = (group.packets, group.sizes)
         if item.examined is not None:
             packets, sizes = item.examined.packets, item.examined.sizes
@@ -97,15 +101,8 @@ class Groups:
         scopes = origin.scopes(head.source)
         count, size = len(sizes), len(packets)
         if position is None:
-            first = int.from_bytes(head.number, "little")
-            keys = self._new_keys(work, scopes, range(first, first + count), head.destination)
-            if keys is None:
+            if not self._note_keys(work, head, scopes, count, head.destination):
                 return False
-            if work.batch is None:
-                work.seen.update(dict.fromkeys(keys))
-            else:
-                self._staged.update(keys)
-                work.keys += keys
         elif not self._advance(work, item, head, scopes):
             return False
         priority = 0 if position is not None else head.base_flags & BaseFlags.PR
@@ -119,13 +116,34 @@ class Groups:
             work.add(queue, [run], size)
         return True
 
+    def _pass_on(self, work: ArrivalWork, item: ArrivalGroup, head: Head) -> bool:
+        """Take messages for another manager; False, and nothing is done, if one is unusual.
+
+        Transactional ones have no place here: their receiver drops what comes twice.
+        """
+        group, origin = item.group, work.origin
+        oldest = head._replace(sent_time=group.oldest)
+        find = self._destinations.find
+        queue = find(work.found, group.first, oldest, origin.peer, origin.target)
+        if not isinstance(queue, ManagedQueue) or queue.kind is not QueueKind.OUTGOING:
+            return False
+        size = len(group.packets)
+        if not self._has_room(work, size):
+            return False
+        if item.position is None:
+            scopes, count = origin.scopes(head.source), len(group.sizes)
+            if not self._note_keys(work, head, scopes, count, head.transit_destination):
+                return False
+        messages = transit_group(self._core, group, head, is_known=origin.is_known)
+        work.add(queue, messages, size)
+        return True
+
     def _target_of(
         self, work: ArrivalWork, item: ArrivalGroup, head: Head, size: int
     ) -> ManagedQueue | None:
         """The queue that takes all of a group and owes nothing for it; None if there is none."""
         origin, group, position = work.origin, item.group, item.position
-        is_lasting = head.time_to_be_received == INFINITE
-        if not is_lasting or origin.transport or not self._destinations.is_here(head):
+        if head.time_to_be_received != INFINITE or origin.transport:
             return None
         first = group.first
         owed = owed_for(head.flags, PacketView(first).acknowledge) & NOT_JOURNAL
@@ -143,18 +161,32 @@ class Groups:
         is_fitting = within_quota(queue.properties.quota, work.used(queue), size)
         return queue if is_fitting and self._has_room(work, size) else None
 
-    def _new_keys(
-        self, work: ArrivalWork, scopes: tuple[bytes, ...], numbers: range, destination: bytes
-    ) -> list[bytes] | None:
-        """By what messages outside transactions are known; None if one has come before."""
+    def _note_keys(
+        self,
+        work: ArrivalWork,
+        head: Head,
+        scopes: tuple[bytes, ...],
+        count: int,
+        destination: bytes,
+    ) -> bool:
+        """Remember messages outside transactions; False if one of them has come before."""
         duplicates, staged = self._core.duplicates, self._staged
+        first = int.from_bytes(head.number, "little")
+        numbers = range(first, first + count)
         own: list[bytes] = []
         for scope in scopes:
             keys = list(map(_key, repeat(scope), numbers, repeat(destination)))
             own = own or keys
             if duplicates.has_any(keys) or not staged.isdisjoint(keys):
-                return None
-        return None if not work.seen.keys().isdisjoint(own) else own
+                return False
+        if not work.seen.keys().isdisjoint(own):
+            return False
+        if work.batch is None:
+            work.seen.update(dict.fromkeys(own))
+        else:
+            staged.update(own)
+            work.keys += own
+        return True
 
     def _advance(
         self, work: ArrivalWork, item: ArrivalGroup, head: Head, scopes: tuple[bytes, ...]

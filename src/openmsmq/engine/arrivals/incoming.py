@@ -373,8 +373,12 @@ class Head(NamedTuple):
 
     def transit_key(self, scope: bytes) -> bytes:
         """The same for one that is passed on: it may come again by another way (RT-14)."""
-        hops = (self.flags & UserFlags.RC).to_bytes(1, "big")
-        return scope + self.number + _digest(self.destination + hops)
+        return scope + self.number + self.transit_destination
+
+    @property
+    def transit_destination(self) -> bytes:
+        """The destination and the hop count, by which a message is known on its way (RT-14)."""
+        return _digest(self.destination + (self.flags & UserFlags.RC).to_bytes(1, "big"))
 
     def sequence_key(self, scope: bytes) -> bytes:
         """By what the sequence of a message is known (AMB-20)."""

@@ -70,10 +70,7 @@ class Guard:
 
         All together if the same was found out about each, else one by one.
         """
-        packets = group.split()
-        if not self._destinations.is_here(head_of(group.packets)):
-            return packets
-        return self._core.examiner.examined_group(packets, self._core.timeline.wall)
+        return self._core.examiner.examined_group(group.split(), self._core.timeline.wall)
 
     def check(
         self, origin: Origin, queue: ManagedQueue, packet: bytes, flags: int

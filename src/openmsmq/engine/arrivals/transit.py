@@ -11,10 +11,11 @@ from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import one_hop_more
+from openmsmq.packet.walk import SENT_TIME, all_one_hop_more, one_hop_more, u32
 from openmsmq.properties.message import INFINITE
 
 TRACED: Final = 1
@@ -46,6 +47,26 @@ def transit_message(core: Core, packet: bytes, head: Head, *, is_known: bool) ->
     sent and where it goes, never here; a dead letter of it stays here unless its sender still has
     it (RT-12, RT-13).
     """
+    priority, is_express, owed = _treatment(packet, head, is_known=is_known)
+    return NewMessage(one_hop_more(packet), priority, _expires(core, head), is_express, owed)
+
+
+def transit_group(
+    core: Core, group: PacketGroup, head: Head, *, is_known: bool
+) -> list[NewMessage]:
+    """The same for messages that differ in little; `head` is that of the first."""
+    priority, is_express, owed = _treatment(group.first, head, is_known=is_known)
+    packets = all_one_hop_more(group.packets, group.sizes)
+    sent = [u32(packet, SENT_TIME)[0] for packet in packets]
+    ends = {moment: _expires(core, head._replace(sent_time=moment)) for moment in set(sent)}
+    return [
+        NewMessage(packet, priority, ends[moment], is_express, owed)
+        for packet, moment in zip(packets, sent, strict=True)
+    ]
+
+
+def _treatment(packet: bytes, head: Head, *, is_known: bool) -> tuple[int, bool, int]:
+    """The priority of a message, whether it may be lost, and what may be owed for it."""
     flags = head.flags
     is_ordered = bool(flags & UserFlags.TH)
     owed = owed_for(flags, PacketView(packet).acknowledge) & Owed.NACK_ARRIVAL.value
@@ -54,8 +75,7 @@ def transit_message(core: Core, packet: bytes, head: Head, *, is_known: bool) ->
     if not is_known:
         owed |= Owed.STRANGER.value
     priority = 0 if is_ordered else head.base_flags & BaseFlags.PR
-    is_express = not is_ordered and not flags & UserFlags.DM
-    return NewMessage(one_hop_more(packet), priority, _expires(core, head), is_express, owed)
+    return priority, not is_ordered and not flags & UserFlags.DM, owed
 
 
 def _expires(core: Core, head: Head) -> int:

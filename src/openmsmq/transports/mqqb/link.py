@@ -71,12 +71,16 @@ class LinkHost(Protocol):
     """What a link reports to, and what it is given from there."""
 
     identity: UUID
-    timing: SessionTimers
     answers_early: bool
     dispatcher: Dispatcher
     arrivals: Arrivals
     received_acks: ReceivedAcks
     reports: Reports
+
+    @property
+    def timing(self) -> SessionTimers:
+        """How long new sessions wait for what."""
+        ...
 
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
@@ -318,7 +322,7 @@ class Link:
 
     def _take_group(self, group: PacketGroup, last: int) -> None:
         """Take messages that differ in little; none of them is an acknowledgement."""
-        if group.layout is None:
+        if not self._host.arrivals.is_looked_at(group):
             self._take_alike(group, group_of(group), last)
             return
         found = self._examine(self._host.arrivals.examined_group, group)

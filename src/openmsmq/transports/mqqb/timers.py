@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from openmsmq import limits
@@ -21,11 +21,17 @@ class SessionTimers:
     "Session Initialization Timer (3.1.2.1)."
     clean_up: float = 300.0
     "Session Cleanup Timer (3.1.2.2): a session that was idle for so long is closed."
+    router_clean_up: float = 120.0
+    "The same on a routing server (Q<44>)."
     ack_wait: float = limits.ACK_TIMEOUT_MS[0] / 1000
     "Session Ack Wait Timer (3.1.2.4), which the initiator chooses for both sides."
     direct_factor: int = 2
     "By which it is longer for direct names (Q<46>)."
     window: int = WINDOW
+
+    def of_router(self) -> SessionTimers:
+        """Those of a routing server."""
+        return replace(self, clean_up=min(self.clean_up, self.router_clean_up))
 
 
 def recoverable_ack_ms(round_trip: float) -> int:

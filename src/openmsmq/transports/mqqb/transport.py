@@ -70,7 +70,7 @@ class BinaryTransport:
         """
         self.local = local
         self.network = network
-        self.timing = timing or SessionTimers()
+        self._timing = timing or SessionTimers()
         self.answers_early = answers_early
         self._sessions_max = sessions_max
         self.identity = local.identity
@@ -111,6 +111,11 @@ class BinaryTransport:
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
         return self._clock.elapsed()
+
+    @property
+    def timing(self) -> SessionTimers:
+        """How long new sessions wait for what."""
+        return self._timing.of_router() if self.local.routes.is_router else self._timing
 
     @property
     def peers(self) -> Mapping[PeerKey, Peer[Link]]:
@@ -276,8 +281,8 @@ class BinaryTransport:
     def _connect(self, peer: Peer[Link]) -> None:
         """Try the next address, or all from the first one again ([MS-MQQB] 3.1.5.2, 3.1.6.1)."""
         if not peer.candidates:
-            peer.candidates = self._candidates(peer)
-            peer.set_next_hops(host for host, _ in peer.candidates)
+            peer.candidates = self._candidates(peer.key)
+            self._hops.show(peer, self._candidates)
         if not peer.candidates:
             peer.set_state(TransferState.NEED_VALIDATION)
             self._failed(
@@ -307,14 +312,14 @@ class BinaryTransport:
 
         self.network.connect(host, port, made, failed)
 
-    def _candidates(self, peer: Peer[Link]) -> list[tuple[str, int]]:
-        if not isinstance(peer.key, UUID):
-            return self.addresses.of_host(peer.key)
-        known, name = self.known.get(peer.key), self.known.name_of(peer.key)
-        if name and (known is None or self.known.certificate_of(peer.key)):
+    def _candidates(self, key: PeerKey) -> list[tuple[str, int]]:
+        if not isinstance(key, UUID):
+            return self.addresses.of_host(key)
+        known, name = self.known.get(key), self.known.name_of(key)
+        if name and (known is None or self.known.certificate_of(key)):
             return self.addresses.of_host(name)  # it is pinned: sessions say nothing about it
-        came_from = [link.address for link in self.session_table.of(peer.key)]
-        came_from += self.local.incoming.addresses(peer.key)
+        came_from = [link.address for link in self.session_table.of(key)]
+        came_from += self.local.incoming.addresses(key)
         return self.addresses.of_manager(known, came_from)
 
     def _failed(self, peer: Peer[Link], status: ConnectionStatus, error: str) -> None:

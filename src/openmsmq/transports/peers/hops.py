@@ -13,7 +13,7 @@ from uuid import UUID
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.transports.limits import FAILED_HOPS_MAX
-from openmsmq.transports.peers.addresses import Addresses
+from openmsmq.transports.peers.addresses import Addresses, next_hops
 from openmsmq.transports.peers.peer import LinkT, Peer, PeerKey, PublicQueue, peer_key_of
 
 NO_ROUTE: Final = "no route to "
@@ -118,6 +118,23 @@ class Hops:
     def forget(self, queue: ManagedQueue) -> None:
         """The next connection begins with the best hop again (RT-29)."""
         self._chosen.pop(queue, None)
+
+    def show(
+        self, peer: Peer[LinkT], candidates: Callable[[PeerKey], list[tuple[str, int]]]
+    ) -> None:
+        """While queues wait for a peer, they show the addresses of all their hops, its own first.
+
+        (NextHops, [MS-MQMQ] 2.3.12.12)
+        """
+        shown: dict[tuple[UUID, ...], tuple[str, ...]] = {}
+        for queue in peer.queues:
+            if queue.transfer is None:
+                continue
+            hops = self.hops(queue)
+            if hops not in shown:
+                others = [place for hop in hops if hop != peer.key for place in candidates(hop)]
+                shown[hops] = next_hops(host for host, _ in (*peer.candidates, *others))
+            queue.transfer.next_hops = shown[hops]
 
     # From hop to hop
 

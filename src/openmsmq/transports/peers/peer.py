@@ -6,7 +6,7 @@ Every transport that dials has one for each computer or manager. Who is known to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from functools import lru_cache
 from math import ceil
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -26,7 +26,6 @@ from openmsmq.names.format import (
 )
 from openmsmq.names.parts import host_key
 from openmsmq.transports.limits import RETRY_MAX
-from openmsmq.transports.peers.addresses import next_hops
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
@@ -132,13 +131,6 @@ class Peer(Generic[LinkT]):
         for queue in self.queues:
             if queue.transfer is not None:
                 queue.transfer.set_state(state)
-
-    def set_next_hops(self, hosts: Iterable[str]) -> None:
-        """The addresses that messages may go to (NextHops, [MS-MQMQ] 2.3.12.12)."""
-        hops = next_hops(hosts)
-        for queue in self.queues:
-            if queue.transfer is not None:
-                queue.transfer.next_hops = hops
 
     def note(self, status: ConnectionStatus, now: int, address: str, error: int = 0) -> None:
         """Remember an attempt (ConnectionHistory, [MS-MQDMPR] 3.1.1.3, [MS-MQQB] 3.1.5.2)."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.engine.station import Station, parcel
-from tests.unit.engine.world import ME, NOW, PARTNER, World
+from tests.unit.engine.world import ME, NOW, PARTNER, World, commit_all
 
 from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin, Refused
 from openmsmq.engine.arrivals.incoming import head_of
@@ -16,10 +16,13 @@ from openmsmq.engine.storage.layout import NEVER, Owed
 from openmsmq.limits import HOP_COUNT_MAX
 from openmsmq.names.format import PrivateName, PublicName
 from openmsmq.packet.builder import OptionalHeaders
+from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.walk import one_hop_more
 from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.routing.topology import RoutedManager, RoutingLink, Site, Topology
+from openmsmq.transports.mqqb.receipts import group_of
 
 
 def transit(packet: bytes, *, is_known: bool = True) -> NewMessage:
@@ -172,3 +175,24 @@ def test_routes_are_there_before_anything_can_come() -> None:
     again = world.restart().core
     assert again.routes.decide(THIRD).hops == (THIRD,)
     assert len(again.routes.table) == 1
+
+
+def test_messages_that_came_together_are_looked_at_once() -> None:
+    """MQBR-110, MQBR-117, MQBR-124: each has one hop more, and a lifetime of its own."""
+    station = router()
+    sent = [NOW - 1, NOW, NOW, NOW + 2, NOW]
+    packets = [
+        parcel("x" * n, number=n, to=TO, manager=THIRD, sent=moment, reach=100)
+        for n, moment in enumerate(sent, 1)
+    ]
+    framer = PacketFramer()
+    framer.receive_data(b"".join(packets))
+    [group] = framer.parts()
+    assert isinstance(group, PacketGroup)
+    whole = group_of(group)._replace(arrivals=lambda: pytest.fail("they were looked at one by one"))
+    station.arrivals.take(station.origin, [whole], lambda outcome: None)
+    commit_all(station.core)
+    assert kept(station) == [one_hop_more(packet) for packet in packets]
+    queue = station.core.queues.forwarding(TO, is_sideways=False)
+    records = station.world.records(queue)
+    assert [record.expires for record in records] == [moment + 160 for moment in sent]

@@ -16,6 +16,12 @@ def test_the_timers_run_as_long_as_those_of_msmq() -> None:
     assert timing.direct_factor == 2
 
 
+def test_a_routing_server_closes_idle_sessions_sooner() -> None:
+    """MQBR-103: Q<44>; unless they are closed even sooner."""
+    assert SessionTimers(window=7).of_router() == SessionTimers(clean_up=120, window=7)
+    assert SessionTimers(clean_up=5).of_router() == SessionTimers(clean_up=5)
+
+
 def test_the_window_offered_fits_its_field_and_is_no_smaller_than_that_of_msmq() -> None:
     """More than the 64 of the text, which a peer of 64 makes 64 again (AMB-19)."""
     assert 64 <= SessionTimers().window < 0x8000

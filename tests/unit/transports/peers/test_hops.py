@@ -8,17 +8,25 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.samples import user_message
+from tests.unit.engine import handles
 from tests.unit.transports.wires import Net, Peer, Station, state, statuses
 
 from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, Origin
 from openmsmq.engine.arrivals.incoming import SOURCE
 from openmsmq.engine.queues.entry import Entry
+from openmsmq.errors import MQError
 from openmsmq.names.format import PrivateName
+from openmsmq.names.reference import destination_reference
+from openmsmq.packet.connection import EstablishConnection
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, one_hop_more
 from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.transports.peers import hops as hops_module
+from openmsmq.types.access import Access
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
@@ -404,6 +412,97 @@ def test_a_router_journals_nothing_and_acknowledges_no_arrival() -> None:
     assert found["a"].local.queues.system_journal.messages == 1
     assert found["b"].local.queues.system_journal.messages == 0
     assert len(found["a"].peek(admin)) == 1
+
+
+@pytest.mark.parametrize(("clients", "is_over"), [("ac", False), ("a", True), ("", True)])
+def test_a_routing_server_closes_idle_sessions_after_two_minutes(
+    clients: str, is_over: bool
+) -> None:
+    """MQBR-103: others after five; the sooner side of a session decides."""
+    found = Enterprise("ac", {"all": "ac"}, {}, clients)
+    found.send("a", found.queue("c"), b"x")
+    found.net.wait(110)
+    assert found.net.between(found["a"], found["c"])
+    found.net.wait(170)  # it may have been used at the beginning of the first two minutes
+    assert (not found.net.between(found["a"], found["c"])) is is_over
+
+
+def test_while_it_waits_a_queue_shows_all_hops_and_then_the_one_in_use() -> None:
+    """MQBR-097, MQBR-102: their addresses, in the order in which they are tried."""
+    found = triangle()
+    target = found.queue("c")
+    down(found, "b")
+    down(found, "c")
+    found.send("a", target, b"x", recoverable=True)
+    transfer = found["a"].out(target).transfer
+    assert transfer is not None
+    hosts = [found[name].host for name in "bc"]
+    assert transfer.next_hops == tuple(f"IP={host}" for host in hosts)
+    found.net.run()
+    assert [attempt.host for attempt in found.net.tries][:2] == hosts
+    up(found, "c")
+    found.net.wait(60)
+    assert found["c"].texts("q") == ["x"]
+    assert transfer.next_hops == (f"IP={found['c'].host}",)
+
+
+def test_a_session_is_asked_for_with_the_identity_of_the_hop() -> None:
+    """MQBR-096, MQBR-098: and it is the hop whose address is dialled, not the destination."""
+    found = in_line()
+    target = found.queue("c")
+    down(found, "b")
+    peer = Peer()
+    found.net.listeners[found["b"].host, found["b"].port] = peer.meet
+    found.send("a", target, b"x", recoverable=True)
+    found.net.run()
+    assert [attempt.host for attempt in found.net.tries] == [found["b"].host]
+    (asked,) = peer.packets()
+    assert isinstance(asked, EstablishConnection)
+    assert asked.header.server_guid == found["b"].local.identity
+
+
+def test_a_list_of_queues_goes_its_ways_one_by_one() -> None:
+    """MQBR-048: each element as if it had been sent alone."""
+    found = in_line()
+    targets = [found.queue("b"), found.queue("c")]
+    station = found["a"]
+    several = station.open(",".join(targets), Access.SEND)
+    station.enter(lambda: station.send(several, Message(b"x")))
+    found.net.wait(60)
+    assert [found[name].texts("q") for name in "bc"] == [["x"], ["x"]]
+    assert not found.net.between(found["a"], found["c"])
+
+
+def test_a_router_reports_a_traced_message_when_it_comes_and_when_it_goes_on() -> None:
+    """MQBR-128: to the queue that the message names, with the hop count of that moment."""
+    found = in_line()
+    found.queue("c")
+    source, router = found["a"], found["b"]
+    router.done(router.local.configure(reports=True))
+    reports = router.create(".\\reports")
+    to = PrivateName(found["c"].local.identity, found["c"].local.find_queue("q").number)
+    out = source.out(str(to))
+    debug = DebugHeader(1, 0, reports.properties.id)
+    packet = user_message(
+        base_flags=3 | BaseFlags.TR,
+        debug=debug,
+        destination=destination_reference(to, source=source.local.identity, destination=to.guid),
+        flags=1 << 5,  # recoverable
+    )
+    source.done(handles.send_packets(source.local, out, [packet.encode()], None))
+    found.net.wait(60)
+    assert len(found["c"].texts("q")) == 1
+    came, sent = router.peek(reports)
+    assert ["NEXT HOP" in str(report.text) for report in (came, sent)] == [False, True]
+    assert [":01 " in report.label for report in (came, sent)] == [True, True]
+
+
+@pytest.mark.parametrize("suffix", ["JOURNAL", "DEADLETTER", "DEADXACT"])
+def test_nothing_is_sent_to_system_queues_of_a_manager_in_the_topology(suffix: str) -> None:
+    """MQBR-047: so that nothing of it can be routed."""
+    found = in_line()
+    with pytest.raises(MQError):
+        found["a"].open(f"MACHINE={found['c'].local.identity};{suffix}", Access.SEND)
 
 
 def test_direct_names_are_not_routed() -> None:

@@ -106,15 +106,6 @@ def test_an_attempt_is_remembered_with_status_time_error_and_address(queue: Mana
     assert attempts[-1] == Attempt(status, ATTEMPTS_MAX, 0xC00E0001, ("10.0.0.2:1801",))
 
 
-def test_next_hops_are_addresses_of_either_kind(queue: ManagedQueue) -> None:
-    """MQQB-174: a name is none before DNS has reported."""
-    peer = Peer[str]("b")
-    peer.queues[queue] = None
-    peer.set_next_hops(["10.0.0.2", "server", "2001:DB8::1"])
-    assert queue.transfer is not None
-    assert queue.transfer.next_hops == ("IP=10.0.0.2", "IPv6=2001:db8::1")
-
-
 def test_a_peer_has_a_name_for_people() -> None:
     assert Peer[str]("SERVER").name == "SERVER"
     assert Peer[str](MANAGER).name == str(MANAGER)
