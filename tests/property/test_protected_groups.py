@@ -58,9 +58,9 @@ def looked_at(station: Station, part: bytes | PacketGroup) -> list[bytes | Arriv
     """A part of what came as a session hands it on (`Link`)."""
     if not isinstance(part, PacketGroup):
         return [*station.arrivals.examined([part])]
-    if part.layout is None:
-        return [group_of(part)]
     found = station.arrivals.examined_group(part)
+    if isinstance(found, PacketGroup):
+        return [group_of(part)]
     event("a group" if isinstance(found, ExaminedGroup) else "a group that is not alike")
     return [group_of(part, found)] if isinstance(found, ExaminedGroup) else [*found]
 

@@ -86,13 +86,9 @@ class Arrivals:
         """Packets that came, protected ones with what was found out about them (`Guard`)."""
         return self._guard.examined(packets)
 
-    def examined_group(self, group: PacketGroup) -> ExaminedGroup | Sequence[bytes]:
-        """Protected packets that differ in little: all together, or one by one."""
+    def examined_group(self, group: PacketGroup) -> PacketGroup | ExaminedGroup | Sequence[bytes]:
+        """Packets that differ in little; protected ones all together, or one by one."""
         return self._guard.examined_group(group)
-
-    def is_looked_at(self, group: PacketGroup) -> bool:
-        """Whether packets that differ in little are protected, and not for another manager."""
-        return group.layout is not None and self._destinations.is_here(head_of(group.packets))
 
     # Recoverable and transactional messages
 

@@ -65,11 +65,14 @@ class Guard:
             for packet in packets
         ]
 
-    def examined_group(self, group: PacketGroup) -> ExaminedGroup | Sequence[bytes]:
-        """The same for messages with a SecurityHeader that differ in little.
+    def examined_group(self, group: PacketGroup) -> PacketGroup | ExaminedGroup | Sequence[bytes]:
+        """The same for messages that differ in little.
 
-        All together if the same was found out about each, else one by one.
+        Those with a SecurityHeader all together if the same was found out about each, else one by
+        one; the group itself if there is nothing to be found out.
         """
+        if group.layout is None or not self._destinations.is_here(head_of(group.packets)):
+            return group
         return self._core.examiner.examined_group(group.split(), self._core.timeline.wall)
 
     def check(

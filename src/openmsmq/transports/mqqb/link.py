@@ -15,6 +15,7 @@ from openmsmq.engine.arrivals.arrival import ArrivalGroup, ArrivalOutcome, Origi
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.arrivals.sender_cache import SenderPending
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -71,16 +72,13 @@ class LinkHost(Protocol):
     """What a link reports to, and what it is given from there."""
 
     identity: UUID
+    local: QueueManager
+    timing: SessionTimers
     answers_early: bool
     dispatcher: Dispatcher
     arrivals: Arrivals
     received_acks: ReceivedAcks
     reports: Reports
-
-    @property
-    def timing(self) -> SessionTimers:
-        """How long new sessions wait for what."""
-        ...
 
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
@@ -149,7 +147,7 @@ class Link:
             is_initiator=is_initiator,
             peer=peer,
             is_direct=peer == NO_GUID,
-            timing=host.timing,
+            timing=host.timing.of_router() if host.local.routes.is_router else host.timing,
             answers_early=host.answers_early,
             refuses=refuses,
         )
@@ -322,11 +320,10 @@ class Link:
 
     def _take_group(self, group: PacketGroup, last: int) -> None:
         """Take messages that differ in little; none of them is an acknowledgement."""
-        if not self._host.arrivals.is_looked_at(group):
-            self._take_alike(group, group_of(group), last)
-            return
         found = self._examine(self._host.arrivals.examined_group, group)
-        if isinstance(found, ExaminedGroup):
+        if isinstance(found, PacketGroup):
+            self._take_alike(group, group_of(group), last)
+        elif isinstance(found, ExaminedGroup):
             self._take_alike(group, group_of(group, found), last)
         elif found is not None:
             self._take_examined(found, last)

@@ -70,7 +70,7 @@ class BinaryTransport:
         """
         self.local = local
         self.network = network
-        self._timing = timing or SessionTimers()
+        self.timing = timing or SessionTimers()
         self.answers_early = answers_early
         self._sessions_max = sessions_max
         self.identity = local.identity
@@ -111,11 +111,6 @@ class BinaryTransport:
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
         return self._clock.elapsed()
-
-    @property
-    def timing(self) -> SessionTimers:
-        """How long new sessions wait for what."""
-        return self._timing.of_router() if self.local.routes.is_router else self._timing
 
     @property
     def peers(self) -> Mapping[PeerKey, Peer[Link]]:
