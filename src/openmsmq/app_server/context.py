@@ -223,6 +223,14 @@ class SessionContext:
         self.wire.close()
         self._end()
 
+    def abort(self) -> None:
+        """End the session and its connection at once: the program is gone.
+
+        Nothing is left that could be answered before the end of the connection is noticed.
+        """
+        self.wire.abort()
+        self._end()
+
     def close_unauthorized(self, reason: str) -> None:
         """Close the connection because of the token, so that the program does not try it again."""
         self.close(reason, TokenRefused.__name__)

@@ -114,7 +114,7 @@ class AppServer:
         if silent is None:
             return False
         self.metrics.refused(TOO_MANY)
-        silent.wire.abort()
+        silent.abort()
         return True
 
     def admit(
@@ -175,4 +175,4 @@ class AppServer:
     def abort(self) -> None:
         """Disconnect the programs that have not read the end of their session."""
         for session in self.sessions:
-            session.wire.abort()
+            session.abort()

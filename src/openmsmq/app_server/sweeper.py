@@ -40,7 +40,7 @@ class SessionSweeper:
         self._end_tokens()
         for session in self._server.sessions:
             if session.wire.peer_gone:
-                session.wire.abort()
+                session.abort()
         if not self._server.driver.is_closed:
             self._abort_idle(now)
             self._abort_prepared()

@@ -68,6 +68,7 @@ class PlainWire:
 
     def write(self, data: bytes) -> None:
         assert not self.is_closed
+        assert not self.is_aborted
         self._framer.receive_data(data)
 
     def close(self) -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.unit.app_server.machines import Desk
+from tests.unit.app_server.programs import packet
 
 from openmsmq.app_protocol.frames import Kind
+from openmsmq.app_protocol.payloads import Send
 from openmsmq.app_server import context
 from openmsmq.app_server.context import NEXT_TURN
+from openmsmq.app_server.sweeper import SessionSweeper
 from openmsmq.errors import InvalidHandle, InvalidParameter, TransactionSequence
 
 
@@ -77,3 +80,20 @@ def test_a_session_that_is_over_writes_nothing_and_has_no_deadline(desk: Desk) -
     client.session.write(Kind.PONG, 1)
     assert client.wire.frames() == []
     assert client.session.next_deadline is None
+
+
+def test_a_program_found_to_be_gone_gets_nothing_that_others_give_back(desk: Desk) -> None:
+    """Its connection is over for the session before the event loop says so."""
+    waiting, holder = desk.welcome(), desk.welcome()
+    handle = holder.create()
+    holder.tell(Kind.SEND, Send(handle, 0, (packet("a"),)).encode())
+    holder.read(handle, 0)
+    waiting.read(int(waiting.call("open_queue", name="orders")["handle"]), 1000)
+    holder.wire.peer_gone = waiting.wire.peer_gone = True
+    SessionSweeper(desk.server).tick(desk.now)
+    holder.session.lost()
+    waiting.session.lost()
+    assert waiting.wire.is_aborted
+    assert waiting.wire.frames() == []
+    queue = desk.local.queues.find(r"private$\orders")
+    assert not queue.holds
