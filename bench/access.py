@@ -31,8 +31,8 @@ from openmsmq.types.caller import Caller, Grant
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 
-ROUNDS = 15
-COUNT = 1000
+ROUNDS = 100
+COUNT = 150
 TOGETHER = 10
 "Messages of another manager that come together."
 BAR = 1.05
