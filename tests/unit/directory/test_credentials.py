@@ -112,7 +112,10 @@ def test_certificates_of_senders_come_from_the_directory() -> None:
 
 
 def test_a_new_key_is_published_by_the_service(tmp_path: Path) -> None:
-    """MQDS-168, MQDS-169: with the next reading, and a refusal is none of the service."""
+    """MQDS-168, MQDS-169: with the next reading, and a refusal is none of the service.
+
+    MSEC-092: keys are read with all managers, not by each session.
+    """
 
     async def test(office: Office) -> None:
         OwnKeys(tmp_path).create("aes")

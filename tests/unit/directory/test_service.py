@@ -381,7 +381,10 @@ def test_a_workgroup_has_no_directory() -> None:
 
 
 def test_permissions_are_those_of_the_directory() -> None:
-    """MQDS-164, MQDS-165, MQQB-323, MSEC-146: read with the queue, and written first there."""
+    """MQDS-164, MQDS-165, MQQB-323, MSEC-146: read with the queue, and written first there.
+
+    MSEC-147: while no controller answers, those that were read last count.
+    """
 
     async def test(office: Office) -> None:
         await office.service.refresh()
@@ -414,6 +417,8 @@ def test_permissions_are_those_of_the_directory() -> None:
         office.tree.is_down = True
         with pytest.raises(NoDs):
             await answer(office, lambda: office.service.set_permissions(queue, given, INTERNAL))
+        await office.service.refresh()
+        assert office.service.is_offline
         assert queue.properties.permissions == "O:BAD:(A;;DCLC;;;S-1-5-21-1-2-3-1000)"
 
     in_office(test)

@@ -11,11 +11,13 @@ from openmsmq.engine.authorization import (
     authorize,
     authorize_access,
     authorize_any,
+    authorize_manager,
     is_allowed,
     may_end,
 )
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import AccessDenied
+from openmsmq.security.access import ManagerRights
 from openmsmq.types.access import Access
 from openmsmq.types.caller import EVERYTHING, INTERNAL, Caller, Grant, Right, Role
 
@@ -111,6 +113,15 @@ def test_the_manager_itself_may_do_everything() -> None:
     for right in get_args(Right):
         authorize(INTERNAL, right)
         authorize(INTERNAL, right, ORDERS)
+
+
+@pytest.mark.parametrize("right", ManagerRights)
+def test_a_manager_is_open_until_its_permissions_are_set(right: ManagerRights) -> None:
+    "MSEC-166: roles guard it until then; an empty list refuses all but what administrators keep."
+    anna = Caller(grant=Grant("read+send", user="anna"))
+    authorize_manager(anna, right, "")
+    with pytest.raises(AccessDenied, match="the permissions of the manager do not allow"):
+        authorize_manager(anna, right, "O:BAD:")
 
 
 def test_to_open_a_queue_with_all_access_gives_what_the_role_has() -> None:

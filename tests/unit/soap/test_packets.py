@@ -336,6 +336,7 @@ class Scribe:
     ],
 )
 def test_what_is_sent_is_signed(asked: HashAlgorithm, method: str, hashed: HashAlgorithm) -> None:
+    """MSEC-020: with the key of the configuration, whatever the message asks for."""
     sent = from_packet(packet(headers=OptionalHeaders(hash_algorithm=asked)), signer=Scribe())
     signature = sent.envelope.signature
     assert isinstance(signature, Signature)

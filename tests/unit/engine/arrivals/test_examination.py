@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -22,13 +24,19 @@ from openmsmq.engine.arrivals.examination import (
 )
 from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.errors import Malformed
+from openmsmq.names.format import parse_format_name
+from openmsmq.names.reference import QueueReference
 from openmsmq.packet.builder import OptionalHeaders
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, encode_provider
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.message import UserMessage
 from openmsmq.packet.signed import view_fields
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import properties_offset
 from openmsmq.properties.message import (
+    Acknowledge,
     HashAlgorithm,
     MessageClass,
     PrivacyLevel,
@@ -39,6 +47,8 @@ from openmsmq.security.principals import principal_sid
 from openmsmq.security.session_keys import ExchangeKey
 from openmsmq.security.sid import EVERYONE
 from openmsmq.security.x509 import decode_certificate
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 
 BOB = principal_sid("user", "bob")
 LENIENT = SecurityPolicy(hashes=frozenset(HashAlgorithm), signatures=frozenset(SignatureType))
@@ -90,6 +100,99 @@ def test_each_signed_field_that_changes_is_noticed() -> None:
             continue
         assert found is BAD_SIGNATURE, place
     assert len(covered) == 90
+
+
+RICH = Message(
+    b"a body",
+    label="label",
+    priority=5,
+    journal=True,
+    dead_letter=True,
+    acknowledge=Acknowledge.FULL_RECEIVE,
+    admin_queue=r"DIRECT=OS:host\private$\a",
+    response_queue=r"DIRECT=OS:host\private$\r",
+    correlation_id=bytes(range(20)),
+    app_specific=7,
+    extension=b"extension",
+)
+SIG10, SIG20, SIG30 = SignatureType.MSMQ_1_0, SignatureType.MSMQ_2_0, SignatureType.MSMQ_3_0
+
+
+def rich(kind: SignatureType) -> UserMessage:
+    """A message that has all that can be signed, signed; version 3.0 is for several queues."""
+    name = parse_format_name(HERE + "private$\\q")
+    many = MultiQueueFormatHeader.to([name, name])
+    headers = OptionalHeaders(multi_queue=many) if kind is SIG30 else OptionalHeaders()
+    by = signer().using(HashAlgorithm.SHA512, kind)
+    [packet] = Packer(PARTNER).pack_many(
+        [replace(RICH, signer=by)], name, first_id=1, sent_time=VALID, headers=headers
+    )
+    return PacketView.parse(packet).message()
+
+
+def other_name(reference: QueueReference) -> QueueReference:
+    """A name with another last character."""
+    return replace(reference, raw=reference.raw[:-4] + b"x" + reference.raw[-3:])
+
+
+def changes(message: UserMessage) -> Iterator[tuple[str, UserMessage]]:
+    """Messages of the same size that differ in one field."""
+    base, user, properties = message.base, message.user, message.properties
+    yield "priority", replace(message, base=replace(base, flags=base.flags ^ 1))
+    flags = {"delivery": 0x20, "dead letter": UserFlags.JN, "journal": UserFlags.JP, "hops": 1}
+    users: dict[str, dict[str, Any]] = {
+        name: {"flags": user.flags ^ bit} for name, bit in flags.items()
+    }
+    users |= {
+        "source": {"source_queue_manager": ME},
+        "message id": {"message_id": 99},
+        "sent time": {"sent_time": 99},
+        "destination": {"destination": other_name(user.destination)},
+        "admin queue": {"admin": other_name(user.admin)},
+        "response queue": {"response": other_name(user.response)},
+    }
+    for name, change in users.items():
+        yield name, replace(message, user=replace(user, **change))
+    fields: dict[str, dict[str, Any]] = {
+        "acknowledgements": {"flags": properties.flags ^ 1},
+        "class": {"message_class": 1},
+        "correlation": {"correlation_id": bytes(20)},
+        "body type": {"body_type": 1},
+        "tag": {"application_tag": 8},
+        "label": {"label_utf16": b"L" + properties.label_utf16[1:]},
+        "extension": {"extension": b"EXTENSION"},
+        "body": {"body_field": b"A body"},
+    }
+    for name, change in fields.items():
+        yield name, replace(message, properties=replace(properties, **change))
+    if message.multi_queue is not None:
+        other = parse_format_name(HERE + "private$\\x")
+        listed = MultiQueueFormatHeader.to([other, other]).destination
+        many = replace(message.multi_queue, destination=listed)
+        yield "list", replace(message, multi_queue=many)
+
+
+UNSIGNED = {"hops", "message id", "sent time"}
+OF_VERSION_2 = {"priority", "delivery", "dead letter", "journal", "source", "acknowledgements"}
+OF_VERSION_2 |= {"class", "body type"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "unnoticed"),
+    [
+        (SIG10, UNSIGNED | OF_VERSION_2 | {"destination", "extension"}),
+        (SIG20, UNSIGNED | {"extension"}),
+        (SIG30, UNSIGNED | {"destination"}),
+    ],
+    ids=["1.0", "2.0", "3.0"],
+)
+def test_every_field_counts_as_its_version_says(kind: SignatureType, unnoticed: set[str]) -> None:
+    "MSEC-024 to MSEC-030, MSEC-061: a field that is changed on the way, as it is on the wire."
+    message = rich(kind)
+    assert fault(message.encode(), LENIENT) is None
+    found = {name: fault(one.encode(), LENIENT) for name, one in changes(message)}
+    assert {name for name, reason in found.items() if reason is None} == unnoticed
+    assert {reason for reason in found.values() if reason is not None} == {BAD_SIGNATURE}
 
 
 def signed_places(packet: bytes) -> list[int]:

@@ -12,7 +12,10 @@ def user(number: int) -> Sid:
 
 
 def test_a_sender_is_asked_for_and_remembered() -> None:
-    """MQDS-177, MSEC-067, MSEC-069, MQQB-319, MQQB-320: 20 minutes from when the answer came."""
+    """MQDS-177, MSEC-067, MSEC-069, MQQB-319, MQQB-320: 20 minutes from when the answer came.
+
+    MSEC-070, MQQB-321: no timer is needed, what is too old is asked for again.
+    """
     asked: list[Sid] = []
     cache = SenderCache(asked.append)
     with pytest.raises(SenderPending):
