@@ -14,10 +14,12 @@ import sys
 import tempfile
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import openmsmq
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
 COUNT: Final = 1_000_000
 BATCH: Final = 1000
 AHEAD: Final = 4
+FEW: Final = 5000
+"Rows that are written before it is measured."
 TICKS: Final = os.sysconf("SC_CLK_TCK")
+OFTEN: Final = 0.2
+"Seconds between two looks at the processes."
 
 
 def body(number: int) -> bytes:
@@ -80,7 +86,7 @@ class Queues:
             return manager.open_queue(queue).info().messages
 
 
-class Processes(NamedTuple):
+class Used(NamedTuple):
     """Seconds of processors that were used so far, by whom."""
 
     jvm: float
@@ -88,56 +94,97 @@ class Processes(NamedTuple):
     "The workers of Spark, and what plans for them."
     manager: float
 
-    @classmethod
-    def now(cls, jvm: int, manager: int) -> Self:
-        """What the kernel has counted; workers that are over count with those that began them."""
-        own, over = _used(jvm)
-        workers = sum(sum(_used(child)) for child in _descendants(jvm))
-        return cls(own, over + workers, sum(_used(manager)))
-
-    def since(self, before: Processes, count: int) -> list[float]:
+    def since(self, before: Used, count: int) -> list[float]:
         """Microseconds for each of so many rows."""
         return [(new - old) / count * 1e6 for new, old in zip(self, before, strict=True)]
 
 
-def _stat(process: int) -> list[str]:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:  # it is over, and counts with its parent
-        return ["0"] * 50
+class Processes:
+    """What the processes of Spark and the manager have used, those that are over included.
+
+    The daemon of Spark's workers ignores their end, and the kernel then forgets what they have
+    used: so it is looked at all the time, and what was seen last counts.
+    """
+
+    def __init__(self, jvm: int, manager: int) -> None:
+        self._jvm, self._manager = jvm, manager
+        self._workers: dict[tuple[int, str], float] = {}
+        "By process and the time of its start."
+        self._over = Event()
+        self._lock = Lock()
+        self._thread = Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def now(self) -> Used:
+        """What the kernel has counted."""
+        with self._lock:
+            found = self._look()
+            workers = sum(self._workers.values())
+            return Used(found[self._jvm].used, workers, found[self._manager].used)
+
+    def _watch(self) -> None:
+        while not self._over.wait(OFTEN):
+            with self._lock:
+                self._look()
+
+    def _look(self) -> dict[int, Process]:
+        found = {process.id: process for process in _processes()}
+        children: dict[int, list[Process]] = {}
+        for process in found.values():
+            children.setdefault(process.parent, []).append(process)
+        left = [self._jvm]
+        while left:
+            for process in children.get(left.pop(), ()):
+                self._workers[process.id, process.start] = process.used
+                left.append(process.id)
+        return found
 
 
-def _used(process: int) -> tuple[float, float]:
-    """Seconds that a process has used, and its children that are over."""
-    user, system, users, systems = map(int, _stat(process)[11:15])
-    return (user + system) / TICKS, (users + systems) / TICKS
+class Process(NamedTuple):
+    """A process of this machine."""
+
+    id: int
+    parent: int
+    start: str
+    used: float
+    "Seconds of processors."
 
 
-def _descendants(process: int) -> list[int]:
-    parents: dict[int, list[int]] = {}
+def _processes() -> Iterator[Process]:
     for folder in Path("/proc").glob("[0-9]*"):
-        parents.setdefault(int(_stat(int(folder.name))[1]), []).append(int(folder.name))
-    found, left = [], [process]
-    while left:
-        children = parents.get(left.pop(), [])
-        found += children
-        left += children
-    return found
+        with suppress(OSError):  # it is over
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            used = (int(fields[11]) + int(fields[12])) / TICKS
+            yield Process(int(folder.name), int(fields[1]), fields[19], used)
 
 
 class Bench:
     """What is measured, one after the other."""
 
-    def __init__(self, spark: SparkSession, queues: Queues, folder: Path, count: int) -> None:
-        self._spark, self._queues, self._folder, self._count = spark, queues, folder, count
+    def __init__(
+        self,
+        spark: SparkSession,
+        queues: Queues,
+        processes: Processes,
+        folder: Path,
+        count: int,
+    ) -> None:
+        self._spark, self._queues, self._processes = spark, queues, processes
+        self._folder, self._count = folder, count
 
     def _timed(self, what: str, work: Callable[[], object]) -> float:
         """Microseconds of processors for a row."""
-        jvm = self._spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
-        before, start = Processes.now(jvm, self._queues.process), time.perf_counter()
+        before, start = self._processes.now(), time.perf_counter()
         work()
         seconds = time.perf_counter() - start
-        parts = Processes.now(jvm, self._queues.process).since(before, self._count)
+        parts = self._processes.now().since(before, self._count)
         each = "  ".join(f"{part:6.2f}" for part in (*parts, sum(parts)))
         print(f"{what:<44} {each}   {self._count / seconds:>9,.0f} rows/s", flush=True)
         return sum(parts)
@@ -166,11 +213,15 @@ class Bench:
         """A table into a queue."""
         with openmsmq.connect(self._queues.address) as manager:
             manager.create_queue(queue, transactional=transactional)
+            manager.create_queue(f"{queue}-first", transactional=transactional)
         rows = self._spark.read.parquet(str(self._folder / "rows")).select("label", "body")
-        sink = rows.write.format("msmq").option("manager", self._queues.address)
-        sink = sink.option("queue", queue).mode("append")
-        self._timed(f"write, {queue} queue", sink.save)
+        self._into(rows.limit(FEW), f"{queue}-first")  # for compilers, and to start workers
+        self._timed(f"write, {queue} queue", lambda: self._into(rows, queue))
         assert self._queues.messages(queue) == self._count
+
+    def _into(self, rows: DataFrame, queue: str) -> None:
+        sink = rows.write.format("msmq").option("manager", self._queues.address)
+        sink.option("queue", queue).mode("append").save()
 
     def stream(self) -> None:
         """A stream from the queue to Parquet, until all is there."""
@@ -246,12 +297,14 @@ def main(count: int = COUNT) -> None:
         queues, spark = Queues(folder), session(folder)
         try:
             queues.fill(count)
-            bench = Bench(spark, queues, folder, count)
-            bench.batch()
-            bench.write("plain", transactional=False)
-            bench.write("transactional", transactional=True)
-            bench.stream()
-            bench.replay()
+            jvm = spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+            with Processes(jvm, queues.process) as processes:
+                bench = Bench(spark, queues, processes, folder, count)
+                bench.batch()
+                bench.write("plain", transactional=False)
+                bench.write("transactional", transactional=True)
+                bench.stream()
+                bench.replay()
         finally:
             spark.stop()
             queues.stop()
