@@ -15,7 +15,7 @@ from openmsmq.engine.messages.express import ExpressStore
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.queues.slices import Parts, RunSlice, lookups_of
+from openmsmq.engine.queues.slices import Part, Parts, RunSlice, lookups_of
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.layout import PURGED_ROW, queue_key
@@ -66,8 +66,13 @@ class Removal:
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
         by: str = "",
+        *,
+        may_expire: bool = False,
     ) -> None:
-        """Take held messages out of the store, then say so; express ones are in memory only."""
+        """Take held messages out of the store, then say so; express ones are in memory only.
+
+        With `may_expire`, those that have expired in a commit that is under way are left out.
+        """
         express = [part for part in parts if isinstance(part, Entry) and part.express]
         stored = parts
         if express:
@@ -75,7 +80,10 @@ class Removal:
 
         def apply(batch: Batch) -> None:
             # Even if the queue is being deleted: that was asked for later.
-            self._dispositions.removed_parts(batch, queue, stored, reason, by)
+            left = stored
+            if may_expire:
+                left = [part for part in stored if _is_there(batch, queue, part)]
+            self._dispositions.removed_parts(batch, queue, left, reason, by)
 
         def committed() -> None:
             for part in parts:
@@ -162,6 +170,12 @@ class Removal:
 
         self._state.submit(apply, committed, failed)
         return pending
+
+
+def _is_there(batch: Batch, queue: ManagedQueue, part: Part) -> bool:
+    if isinstance(part, RunSlice):
+        return True  # messages of runs do not expire
+    return record_of(batch.writer, queue.number, part.lookup) is not None
 
 
 def purge_reason(queue: ManagedQueue) -> MessageClass:

@@ -322,7 +322,10 @@ class Dispatcher:
         in_transit.difference_update(lookups)
         queue.holds.hold(lookups, REMOVING)
         remove = self._core.removal.remove
-        remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail, by)
+        # Transactional ones expire while they are in transit; they are not removed by delivery.
+        expire = reason is not MessageClass.ACK_REACH_QUEUE
+        succeed, fail = lambda: pending.succeed(None), pending.fail
+        remove(queue, gone, reason, succeed, fail, by, may_expire=expire)
         return pending
 
     def release(self, queue: ManagedQueue, entry: Entry) -> None:

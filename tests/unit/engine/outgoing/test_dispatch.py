@@ -459,6 +459,24 @@ def test_behind_one_that_expires_nothing_is_sent_before_that_is_committed(office
     assert places(office.take(office.a)) == [(1, 2, 0)]
 
 
+def test_one_that_expires_while_it_is_refused_leaves_once(office: Office) -> None:
+    """The next hop may answer while the commit in which the message expires is written."""
+    message = letter("1", transactional=True, expires=NOW + 1, dead_letter=True)
+    office.world.send_in(office.a, message)
+    entries = office.take(office.a)
+    core = office.world.core
+    office.world.pass_time(5)
+    core.start_commit(core.store.begin())
+    refused = office.dispatcher.refused(office.a, entries)
+    core.store.commit()
+    core.finish_commit(None)
+    office.world.done(refused)
+    assert office.a.messages == office.a.size == 0
+    dead = core.queues.transactional_dead_letter
+    assert [view.body for view in office.world.views(dead)] == [b"1"]
+    assert not office.a.holds
+
+
 def test_behind_some_that_are_purged_nothing_is_sent_before_that_is_committed(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
