@@ -46,14 +46,16 @@ def test_nothing_goes_wrong(seed: int, http: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "http"), [(28, SOME), (94, ALL), (126, ALL), (318, ALL), (1012, ALL)]
+    ("seed", "http"),
+    [(28, SOME), (94, ALL), (126, ALL), (318, ALL), (1012, ALL), (100527, 0.7), (101644, 0.7)],
 )
 def test_nor_with_seeds_that_once_failed(seed: int, http: float) -> None:
     """28: a disk that was full when the first answer of a stream was to be noted.
 
     94: a first message that was refused and could not be removed. 126: later messages from after a
     restart. 318: the first message expired unanswered while plain ones were under way. 1012:
-    the receipt of a first message whose answer could not be noted.
+    the receipt of a first message whose answer could not be noted. 100527: an answer to a program
+    whose connection was closed. 101644: a message that expired while it was refused.
     """
     simulate(seed, http=http)
 
