@@ -28,6 +28,7 @@ from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.transports.receipts import RECEIPTS
 
 T = TypeVar("T")
+Kept = TypeVar("Kept", openmsmq.Manager, openmsmq.RemoteManagement)
 PATIENCE: Final = 20.0
 "Seconds after which a test has failed."
 _WRAPPED = (
@@ -71,6 +72,14 @@ class Api(Protocol):
         """A manager elsewhere, over RPC."""
         ...
 
+    def connect_dependent(self, host: str, **options: Any) -> openmsmq.Manager:
+        """A supporting server, used without a manager of one's own."""
+        ...
+
+    def connect_management(self, host: str, **options: Any) -> openmsmq.RemoteManagement:
+        """A manager elsewhere, to look after it."""
+        ...
+
     def distributed(
         self, manager: openmsmq.Manager, *others: Any, patience: float = 0
     ) -> openmsmq.Unit:
@@ -90,7 +99,7 @@ class SyncApi:
     """The sync API as it is."""
 
     def __init__(self) -> None:
-        self._opened: list[openmsmq.Manager] = []
+        self._opened: list[openmsmq.Manager | openmsmq.RemoteManagement] = []
 
     def open(
         self, directory: Path, *, name: str | None = None, quota: int | None = None
@@ -104,6 +113,12 @@ class SyncApi:
     def connect_remote(self, host: str, **options: Any) -> openmsmq.Manager:
         return self._kept(openmsmq.connect_remote(host, **options))
 
+    def connect_dependent(self, host: str, **options: Any) -> openmsmq.Manager:
+        return self._kept(openmsmq.connect_dependent(host, **options))
+
+    def connect_management(self, host: str, **options: Any) -> openmsmq.RemoteManagement:
+        return self._kept(openmsmq.connect_management(host, **options))
+
     def distributed(
         self, manager: openmsmq.Manager, *others: Any, patience: float = 0
     ) -> openmsmq.Unit:
@@ -113,9 +128,9 @@ class SyncApi:
         found = openmsmq.recover(manager, *others)
         return [(one.participant, one.outcome) for one in found]
 
-    def _kept(self, manager: openmsmq.Manager) -> openmsmq.Manager:
-        self._opened.append(manager)
-        return manager
+    def _kept(self, made: Kept) -> Kept:
+        self._opened.append(made)
+        return made
 
     def close(self) -> None:
         for manager in self._opened:
@@ -204,6 +219,17 @@ class AsyncApi:
             return await aio.connect_remote(host, **options)
 
         return self._kept(self.run(connected()))
+
+    def connect_dependent(self, host: str, **options: Any) -> openmsmq.Manager:
+        async def connected() -> aio.Manager:
+            return await aio.connect_dependent(host, **options)
+
+        return self._kept(self.run(connected()))
+
+    def connect_management(self, host: str, **options: Any) -> openmsmq.RemoteManagement:
+        made = self.run(aio.connect_management(host, **options))
+        self._opened.append(made)
+        return cast(openmsmq.RemoteManagement, _Proxy(made, self))
 
     def distributed(
         self, manager: openmsmq.Manager, *others: Any, patience: float = 0

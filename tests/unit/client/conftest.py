@@ -31,6 +31,14 @@ def api(request: pytest.FixtureRequest) -> Iterator[Api]:
     made.close()
 
 
+@pytest.fixture(params=[SyncApi, AsyncApi], ids=["sync", "aio"])
+def rpc_api(request: pytest.FixtureRequest) -> Iterator[Api]:
+    """The same for clients that use RPC, to which an application server means nothing."""
+    made: Api = request.param()
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def store() -> SlowStore:
     """Where the messages of `manager` are: in memory, for speed."""

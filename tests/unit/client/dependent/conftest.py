@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.client.adapter import Api
 from tests.unit.client.remote_read.managers import LOGIN, RemoteManager
 
 import openmsmq
@@ -21,6 +22,5 @@ def elsewhere(tmp_path: Path) -> Iterator[RemoteManager]:
 
 
 @pytest.fixture
-def manager(elsewhere: RemoteManager) -> Iterator[openmsmq.Manager]:
-    with openmsmq.connect_dependent("127.0.0.1", port=elsewhere.port, **LOGIN) as made:
-        yield made
+def manager(elsewhere: RemoteManager, rpc_api: Api) -> openmsmq.Manager:
+    return rpc_api.connect_dependent("127.0.0.1", port=elsewhere.port, **LOGIN)

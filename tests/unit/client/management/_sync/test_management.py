@@ -1,11 +1,11 @@
-"""A manager elsewhere, looked after by threads."""
+"""A manager elsewhere, looked after by threads and by tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.unit.client.adapter import Api
 from tests.unit.client.remote_read.managers import RemoteManager
 
 import openmsmq
@@ -21,11 +21,10 @@ OFFICE = r"DIRECT=OS:office\private$\orders"
 
 
 @pytest.fixture
-def management(elsewhere: RemoteManager) -> Iterator[openmsmq.RemoteManagement]:
+def management(elsewhere: RemoteManager, rpc_api: Api) -> openmsmq.RemoteManagement:
     mapper = elsewhere.mapper_port
     assert mapper is not None
-    with openmsmq.connect_management("127.0.0.1", mapper_port=mapper, **LOGIN) as made:
-        yield made
+    return rpc_api.connect_management("127.0.0.1", mapper_port=mapper, **LOGIN)
 
 
 def send_away(elsewhere: RemoteManager) -> None:
@@ -55,11 +54,11 @@ def test_a_manager_tells_of_itself_and_its_queues(
     assert sum(elsewhere.connections()) == 1
 
 
-def test_only_an_administrator_is_answered(elsewhere: RemoteManager) -> None:
+def test_only_an_administrator_is_answered(elsewhere: RemoteManager, rpc_api: Api) -> None:
     """MQMR-038"""
     place: dict[str, Any] = {"mapper_port": elsewhere.mapper_port}
     with (
-        openmsmq.connect_management("127.0.0.1", **place, **LOGIN | {"user": "alice"}) as other,
+        rpc_api.connect_management("127.0.0.1", **place, **LOGIN | {"user": "alice"}) as other,
         pytest.raises(openmsmq.AccessDenied),
     ):
         other.machine()
@@ -139,16 +138,16 @@ def test_old_managers_know_fewer_properties(
     assert (queue.messages, queue.subqueues) == (1, None)
 
 
-def test_others_than_administrators_are_refused(elsewhere: RemoteManager) -> None:
+def test_others_than_administrators_are_refused(elsewhere: RemoteManager, rpc_api: Api) -> None:
     login = LOGIN | {"user": "alice"}
     with (
-        openmsmq.connect_management("127.0.0.1", port=elsewhere.port, **login) as management,
+        rpc_api.connect_management("127.0.0.1", port=elsewhere.port, **login) as management,
         pytest.raises(openmsmq.AccessDenied),
     ):
         management.machine()
     wrong = LOGIN | {"password": "wrong"}
     with (
-        openmsmq.connect_management("127.0.0.1", port=elsewhere.port, **wrong) as management,
+        rpc_api.connect_management("127.0.0.1", port=elsewhere.port, **wrong) as management,
         pytest.raises(openmsmq.AccessDenied),
     ):
         management.machine()

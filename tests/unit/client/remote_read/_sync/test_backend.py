@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
-from tests.unit.client.adapter import Api, AsyncApi, SyncApi
+from tests.unit.client.adapter import Api
 from tests.unit.client.remote_read.managers import LOGIN, RemoteManager, wait_until
 
 import openmsmq
@@ -20,17 +19,9 @@ from openmsmq.errors import (
 )
 
 
-@pytest.fixture(params=[SyncApi, AsyncApi], ids=["sync", "aio"])
-def api(request: pytest.FixtureRequest) -> Iterator[Api]:
-    """The API for threads, then that for asyncio."""
-    made: Api = request.param()
-    yield made
-    made.close()
-
-
 @pytest.fixture
-def manager(api: Api, elsewhere: RemoteManager) -> openmsmq.Manager:
-    return api.connect_remote("127.0.0.1", port=elsewhere.port, **LOGIN)
+def manager(rpc_api: Api, elsewhere: RemoteManager) -> openmsmq.Manager:
+    return rpc_api.connect_remote("127.0.0.1", port=elsewhere.port, **LOGIN)
 
 
 def bodies(messages: list[openmsmq.ReceivedMessage]) -> list[bytes]:
@@ -220,31 +211,31 @@ def test_after_a_lost_connection_the_next_call_works_without_help(
 
 
 def test_a_wrong_password_is_reported_with_the_first_call(
-    api: Api, elsewhere: RemoteManager
+    rpc_api: Api, elsewhere: RemoteManager
 ) -> None:
     given = {**LOGIN, "password": "wrong"}
     with (
-        api.connect_remote("127.0.0.1", port=elsewhere.port, **given) as manager,
+        rpc_api.connect_remote("127.0.0.1", port=elsewhere.port, **given) as manager,
         pytest.raises(openmsmq.AccessDenied, match="password"),
     ):
         manager.open_queue("orders")
 
 
 @pytest.mark.parametrize("level", ["connect", "integrity", "privacy"])
-def test_calls_are_made_at_every_level(api: Api, elsewhere: RemoteManager, level: str) -> None:
+def test_calls_are_made_at_every_level(rpc_api: Api, elsewhere: RemoteManager, level: str) -> None:
     elsewhere.send("x" * 100_000)
     where = ("127.0.0.1", elsewhere.port)
-    with api.connect_remote(where[0], port=where[1], level=level, **LOGIN) as manager:
+    with rpc_api.connect_remote(where[0], port=where[1], level=level, **LOGIN) as manager:
         assert len(manager.open_queue("orders").receive(timeout=0).body) == 100_000
 
 
-def test_an_address_without_a_listener_is_reported(api: Api, elsewhere: RemoteManager) -> None:
+def test_an_address_without_a_listener_is_reported(rpc_api: Api, elsewhere: RemoteManager) -> None:
     with pytest.raises(openmsmq.ServiceNotAvailable):
-        api.connect_remote("127.0.0.1", port=1, **LOGIN)
+        rpc_api.connect_remote("127.0.0.1", port=1, **LOGIN)
 
 
-def test_a_closed_manager_makes_no_calls(api: Api, elsewhere: RemoteManager) -> None:
-    manager = api.connect_remote("127.0.0.1", port=elsewhere.port, **LOGIN)
+def test_a_closed_manager_makes_no_calls(rpc_api: Api, elsewhere: RemoteManager) -> None:
+    manager = rpc_api.connect_remote("127.0.0.1", port=elsewhere.port, **LOGIN)
     queue = manager.open_queue("orders")
     manager.close()
     with pytest.raises(InvalidHandle):
