@@ -77,7 +77,7 @@ class Api(Protocol):
         ...
 
     def connect_management(self, host: str, **options: Any) -> openmsmq.RemoteManagement:
-        """A manager elsewhere, to look after it."""
+        """The client that manages a manager elsewhere, over RPC."""
         ...
 
     def distributed(
