@@ -62,13 +62,27 @@ def body_format(body: bytes, body_type: int) -> str:
     edges = body.strip()
     if _JSON_EDGES.get(edges[:1]) == edges[-1:] and decode_strictly(edges, "utf-8") is not None:
         return "json"
-    if body.startswith(_NMF_START):
+    if is_wcf(body):
         return "nmf"
-    if body[:1] == b"\0" and body[9:17] == _NRBF_VERSION:
+    if _begins_as_nrbf(body):
         return "nrbf"
     if _XML_START.match(body):
         return "xml"
     return _sniff_text(body).format if body else "empty"
+
+
+def is_wcf(body: bytes) -> bool:
+    """Whether a body begins as messages of WCF do ([MC-NMF] 2.2.3.1)."""
+    return body.startswith(_NMF_START)
+
+
+def is_nrbf(body: bytes, body_type: int) -> bool:
+    """Whether a body is declared to hold objects of .NET, or begins as if it did."""
+    return body_type == NRBF_BODY_TYPE or _begins_as_nrbf(body)
+
+
+def _begins_as_nrbf(body: bytes) -> bool:
+    return body[:1] == b"\0" and body[9:17] == _NRBF_VERSION
 
 
 def _activex(body: bytes, body_type: int) -> Body:
@@ -101,9 +115,9 @@ def _sniff(body: bytes) -> Body:
     """A body of which nothing is said: the marks of binary formats, then XML, JSON and text."""
     if not body:
         return Body("empty", None, "")
-    if body.startswith(_NMF_START):
+    if is_wcf(body):
         return _nmf(body)
-    if body[:1] == b"\0" and body[9:17] == _NRBF_VERSION:
+    if _begins_as_nrbf(body):
         return _nrbf(body)
     if not _XML_START.match(body):
         return _sniff_text(body)

@@ -21,9 +21,9 @@ from typing import Final
 
 from openmsmq.bodies.decode import body_format
 from openmsmq.bodies.headers import decode_headers
-from openmsmq.console.contents import matches_expression, matches_path
+from openmsmq.console.bodies.contents import matches_expression, matches_path
+from openmsmq.console.bodies.xpaths import matches_xpath
 from openmsmq.console.limits import FILTER_MAX, TERMS_MAX
-from openmsmq.console.xpaths import matches_xpath
 from openmsmq.errors import InvalidParameter
 from openmsmq.types.received import ReceivedMessage
 
@@ -282,11 +282,11 @@ def _time(
     read: Callable[[ReceivedMessage], datetime], field: str, value: str, now: datetime
 ) -> Test:
     compare, text = _compared(value)
-    wanted = _instant(field, text, now).timestamp()
+    wanted = instant_of(field, text, now).timestamp()
     return lambda message: compare(read(message).timestamp(), wanted)
 
 
-def _instant(field: str, text: str, now: datetime) -> datetime:
+def instant_of(field: str, text: str, now: datetime) -> datetime:
     """A time: `-2h` ago, or a date, perhaps with a time, in UTC unless it says otherwise."""
     try:
         if ago := _AGO.fullmatch(text):

@@ -84,8 +84,14 @@ class ServicePages:
 
         self.state.entries[local.name] = ManagerEntry(local.name, connect, is_own=True)
         self.state.keep_audit = keep_audit
-        keeper = TrashKeeper(Manager(Embedded(local, driver)), time.time)
+        own = Manager(Embedded(local, driver))
+
+        async def itself() -> Manager:
+            return own
+
+        keeper = TrashKeeper(own, time.time)
         self.state.keepers.append(asyncio.create_task(keeper.run()))
+        self.state.keep_minutes(local.name, itself)
         if self.state.settings.is_open:
             self.state.sessions.key = load_key(self._config.data)
 

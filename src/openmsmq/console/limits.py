@@ -88,6 +88,8 @@ LISTENERS_MAX: Final = 200
 "Pages that are sent what changes. At the limit: one more gets 503, and asks every few seconds."
 EXPORT_BATCH: Final = 200
 "Messages that an export reads at once. At the limit: it reads on when these are sent."
+EXPORT_IDS_MAX: Final = 200
+"Messages that one export names. At the limit: it is refused, 413; a filter takes more."
 IMPORT_MAX: Final = 10_000
 "Messages of one import. At the limit: it is refused, 413; several imports take more."
 NAME_MAX: Final = 500
@@ -116,3 +118,21 @@ EVENTS_KEPT: Final = 60
 "Events that a page which lost its connection can have again. At the limit: it begins anew."
 TOPICS_MAX: Final = 200
 "Topics of one page. At the limit: the request is refused, 400."
+COLUMNS_MAX: Final = 8
+"Columns from bodies in a list. At the limit: the request is refused, 400."
+COLUMN_VALUES_MAX: Final = 20
+"Values of one message in a column. At the limit: the others are left out."
+COLUMN_TEXT_MAX: Final = 200
+"Characters of one message in a column. At the limit: the rest is left out."
+TREE_BYTES_MAX: Final = 1024 * 1024
+"Bytes of a body that is shown as a tree. At the limit: there is none, but the text and a download."
+TREE_NODES_MAX: Final = 4000
+"Nodes of a body that is shown as a tree. At the limit: the others are left out, and it says so."
+TREE_DEPTH_MAX: Final = 60
+"Nodes inside each other in a tree. At the limit: what is deeper is left out, and it says so."
+TREE_TEXT_MAX: Final = 2000
+"Characters of a node of a tree. At the limit: the rest is in the download."
+MINUTES: Final = 1440
+"Points of a series, one each minute. At the limit: the oldest is forgotten."
+MINUTE_QUEUES_MAX: Final = 200
+"Queues of a manager with a series of a day: the busiest. At the limit: the others have none."

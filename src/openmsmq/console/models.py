@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openmsmq.app_server.limits import LABEL_MAX, PATTERNS_MAX
 from openmsmq.capture.limits import RECORDING_S_MAX
+from openmsmq.console.bodies.trees import TreeNode
 from openmsmq.console.limits import APPLY_MAX, FILTER_MAX, NAME_MAX, PLAN_IDS_MAX
 from openmsmq.types.caller import RIGHTS
 
@@ -101,6 +102,8 @@ class QueueView(Struct):
     "Messages a second that come."
     leaving: float | None = None
     "Messages a second that are received."
+    trend: list[int] = []
+    "Its messages over the last hour, if they were asked for."
 
 
 class QueuePage(Struct):
@@ -162,6 +165,8 @@ class MessageView(Struct):
     preview: str = ""
     "The beginning of the body as text."
     format: str = ""
+    columns: list[str] = []
+    "What each column that was asked for has of it."
 
 
 class MessagePage(Struct):
@@ -195,6 +200,27 @@ class MessageDetails(Struct):
     "What a service bus keeps beside the body."
     bus: str = ""
     "Which one: nservicebus or rebus."
+
+
+class PacketField(Struct):
+    """A field of a message as it travels."""
+
+    path: str
+    offset: int
+    size: int
+    value: str
+    meaning: str
+
+
+class DecodedView(Struct):
+    """A message taken apart: its body as a tree, and the fields of its packet."""
+
+    format: str
+    why: str
+    "What it was recognised by."
+    tree: TreeNode | None
+    "None if the body is a single value, bytes, or too long."
+    fields: list[PacketField]
 
 
 class MessageToSend(Struct, forbid_unknown_fields=True):

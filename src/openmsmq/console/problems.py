@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from openmsmq.console.bodies.contents import ContentError
 from openmsmq.console.filters import FilterError
 from openmsmq.errors import (
     AccessDenied,
@@ -55,6 +56,7 @@ class RequestRefused(Exception):
 
 _STATUS: Final[Mapping[type[MQError], int]] = {
     FilterError: 400,
+    ContentError: 400,
     AccessDenied: 403,
     QueueNotFound: 404,
     MessageNotFound: 404,

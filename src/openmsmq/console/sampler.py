@@ -13,11 +13,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from openmsmq.client._async.manager import Manager
+from openmsmq.console.desk.kinds import letters_in, waiting_in
 from openmsmq.console.limits import EVENTS_KEPT, SAMPLES, SERIES_MAX
 from openmsmq.errors import MQError
 from openmsmq.types.queues import QueueInfo
@@ -27,6 +29,8 @@ SHARE: Final = 20
 "How much longer a sampler waits than a sample took, so that it takes a twentieth of the time."
 COUNTS: Final = ("arrived", "received", "expired", "dead_lettered", "rejected", "delivered")
 "What happened how often, of which there are rates."
+LEVELS: Final = ("messages", "dead_letters")
+"How much there is: messages that wait for programs, and dead letters."
 Topics = frozenset[str] | None
 "Queues that a page wants to hear of; None for all."
 BACKLOG: Final = 100
@@ -162,7 +166,8 @@ class Sampler:
         gone = [name for name in self._last if name not in new]
         rates = self._rates(counts, now)
         wall = time.time()
-        total = {"messages": float(sum(one.messages for one in new.values())), **rates}
+        levels = float(waiting_in(infos)), float(letters_in(infos))
+        total = {**dict(zip(LEVELS, levels, strict=True)), **rates}
         self.totals.append((wall, total))
         self._keep(wall, new)
         self._last, self._counts, self._at = new, counts, now
@@ -190,6 +195,19 @@ class Sampler:
                 point = QueuePoint(wall, one.messages, one.arrived, one.received)
                 self.queues[name].append(point)
         self._moving = {name for name in self.queues if self.rates_of(name).is_moving}
+
+    def series_of(self, name: str, step: int = 1) -> dict[str, list[float]]:
+        """A queue over time: messages, and how many came and went in a second."""
+        points = list(self.queues.get(name, ()))[::-step][::-1]
+        pairs = list(pairwise(points))
+        return {
+            "time": [now.at for _, now in pairs],
+            "messages": [float(now.messages) for _, now in pairs],
+            "arrived": [_per_second(now.arrived - then.arrived, then, now) for then, now in pairs],
+            "received": [
+                _per_second(now.received - then.received, then, now) for then, now in pairs
+            ],
+        }
 
     def rates_of(self, name: str, seconds: float = 10.0) -> QueueRates:
         """How fast a queue grows, and how many messages come and go, in the last seconds."""
@@ -234,6 +252,10 @@ class Sampler:
             if topics not in made:
                 made[topics] = self._event(kind, queues, topics, gone=gone)
             queue.put_nowait(made[topics])
+
+
+def _per_second(count: int, then: QueuePoint, now: QueuePoint) -> float:
+    return round(max(0, count) / max(now.at - then.at, 0.001), 1)
 
 
 def sample_of(info: QueueInfo) -> QueueSample:

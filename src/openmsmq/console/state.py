@@ -6,15 +6,17 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from openmsmq.client._async.manager import Manager
 from openmsmq.console.desk.searches import Searches
 from openmsmq.console.desk.silences import Silences
 from openmsmq.console.limits import KEYS_MAX, SCAN_REST
 from openmsmq.console.links import Links, ManagerEntry
+from openmsmq.console.minutes import MinuteKeeper, Minutes
 from openmsmq.console.plans import Plan, Plans
 from openmsmq.console.sessions import BrowserSession, Sessions
 from openmsmq.runtime.logs import log_event
@@ -66,6 +68,8 @@ class ConsoleState:
     bearers: OrderedDict[str, BrowserSession] = field(init=False)
     "Tokens of programs that were accepted."
 
+    minutes: dict[str, Minutes] = field(init=False)
+    "Numbers of managers over a day."
     keepers: list[asyncio.Task[None]] = field(init=False)
     "What works by itself until the console ends."
     _scans: asyncio.Lock = field(init=False)
@@ -77,10 +81,17 @@ class ConsoleState:
         self.searches = Searches(self.links, time.monotonic)
         self.silences = Silences(time.time)
         self.keepers = []
+        self.minutes = {}
         self.keys = OrderedDict()
         self.answering = set()
         self.bearers = OrderedDict()
         self._scans = asyncio.Lock()
+
+    def keep_minutes(self, name: str, connect: Callable[[], Awaitable[Manager]]) -> None:
+        """Keep the numbers of a manager over a day, with the login of the console itself."""
+        minutes = self.minutes[name] = Minutes()
+        keeper = MinuteKeeper(minutes, connect, time.time)
+        self.keepers.append(asyncio.create_task(keeper.run()))
 
     @asynccontextmanager
     async def scanning(self) -> AsyncIterator[None]:

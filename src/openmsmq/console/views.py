@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from openmsmq.bodies.body import Body
 from openmsmq.bodies.decode import body_format, decode_body
 from openmsmq.bodies.headers import decode_headers
-from openmsmq.console.limits import CONTENT_MAX, PREVIEW_MAX
-from openmsmq.console.masks import MASKED, Names, masked_view
-from openmsmq.console.models import BodyView, MessageDetails, MessageView, QueueView
+from openmsmq.bodies.text import encodable
+from openmsmq.capture.value_words import ValueWords
+from openmsmq.console.bodies.columns import Column
+from openmsmq.console.bodies.masks import MASKED, Names, masked_body, masked_view
+from openmsmq.console.bodies.trees import tree_of
+from openmsmq.console.limits import CONTENT_MAX, PREVIEW_MAX, TREE_BYTES_MAX
+from openmsmq.console.models import (
+    BodyView,
+    DecodedView,
+    MessageDetails,
+    MessageView,
+    PacketField,
+    QueueView,
+)
 from openmsmq.console.sampler import QueueRates
+from openmsmq.packet.describe import describe
 from openmsmq.properties.message import describe_class
 from openmsmq.types.json import to_json
 from openmsmq.types.queues import QueueInfo
@@ -23,9 +37,13 @@ ROW_TEXT: Final = 160
 "Characters of a body in a list."
 _ROW_BYTES: Final = 4096
 "Bytes of a body that are looked at for a list."
-_GZIP: Final = b"\x1f\x8b"
-_GZIP_BITS: Final = 31
-"A header of gzip is expected."
+_COMPRESSED: Final = (
+    ("gzip", (b"\x1f\x8b",), 31),
+    ("deflate", (b"x\x01", b"x\x9c", b"x\xda"), 15),
+)
+"Ways to compress: how such a body begins, and what zlib is told about its header."
+_FIELD_TEXT: Final = 400
+"Characters of a field of a packet."
 _NO_RATES: Final = QueueRates()
 _DIGITS: Final = re.compile(r"\d+")
 
@@ -75,7 +93,11 @@ def queue_view(info: QueueInfo, rates: QueueRates = _NO_RATES) -> QueueView:
 
 
 def message_view(
-    message: ReceivedMessage, *, preview: bool, masks: Names = frozenset()
+    message: ReceivedMessage,
+    *,
+    preview: bool,
+    masks: Names = frozenset(),
+    columns: Sequence[Column] = (),
 ) -> MessageView:
     """A message of a list."""
     text = kind = ""
@@ -112,25 +134,33 @@ def message_view(
         time_to_be_received=message.time_to_be_received,
         preview=text[:ROW_TEXT],
         format=kind,
+        columns=[read(message) for read in columns],
     )
 
 
-def inflated(body: bytes) -> bytes | None:
-    """What is inside a body that gzip has compressed, as far as is looked at; else None."""
-    if not body.startswith(_GZIP):
-        return None
-    try:
-        return zlib.decompressobj(_GZIP_BITS).decompress(body, CONTENT_MAX)
-    except zlib.error:
-        return None
+def inflated(body: bytes) -> tuple[str, bytes] | None:
+    """How a body was compressed, and what is inside as far as is looked at; None if it was not."""
+    for kind, starts, bits in _COMPRESSED:
+        if body[:2] in starts:
+            try:
+                return kind, zlib.decompressobj(bits).decompress(body, CONTENT_MAX)
+            except zlib.error:
+                return None
+    return None
+
+
+def read_body(body: bytes, body_type: int) -> Body:
+    """What a body is, or what is inside it if it was compressed."""
+    inside = inflated(body)
+    if inside is None:
+        return decode_body(body, body_type)
+    found = decode_body(inside[1], body_type)
+    return replace(found, format=f"{inside[0]}, {found.format}")
 
 
 def body_view(body: bytes, body_type: int) -> BodyView:
     """A body as text and as bytes, as far as a page shows it."""
-    inside = inflated(body)
-    found = decode_body(body if inside is None else inside, body_type)
-    if inside is not None:
-        found = replace(found, format=f"gzip, {found.format}")
+    found = read_body(body, body_type)
     text = found.text
     is_long = len(body) > PREVIEW_MAX or (text is not None and len(text) > PREVIEW_MAX)
     return BodyView(
@@ -160,3 +190,40 @@ def message_details(message: ReceivedMessage, masks: Names = frozenset()) -> Mes
         headers={} if masks else dict(bus.values),
         bus="" if masks else bus.kind or "",
     )
+
+
+def decoded_view(message: ReceivedMessage, masks: Names = frozenset()) -> DecodedView:
+    """A message taken apart; of one that is masked, its body alone."""
+    body, kind = message.body, message.body_type
+    if len(body) > TREE_BYTES_MAX:
+        return DecodedView("", "the body is too long to be taken apart", None, fields_of(message))
+    found = masked_body(body, kind, masks) if masks else read_body(body, kind)
+    inner = replace(found, format=found.format.rpartition(", ")[2])
+    fields = [] if masks else fields_of(message)
+    return DecodedView(found.format, why_of(found.format, kind), tree_of(inner), fields)
+
+
+def why_of(found: str, body_type: int) -> str:
+    """What a body was recognised by."""
+    declared = f"the message declares body type 0x{body_type:X}" if body_type else ""
+    if found.startswith("activex:") or (declared and found == "nrbf"):
+        return declared
+    if found in ("binary", "empty"):
+        return declared or "no body type is declared, and the body looks like nothing known"
+    return f"{declared or 'no body type is declared'}; the body looks like {found}"
+
+
+def fields_of(message: ReceivedMessage) -> list[PacketField]:
+    """The fields of a message as it travels, with what they mean."""
+    description = next(describe(message.packet))
+    words = ValueWords(description)
+    return [
+        PacketField(
+            one.path,
+            one.offset,
+            one.size,
+            encodable(str(one.value)[:_FIELD_TEXT]),
+            encodable((words.of(one) or "")[:_FIELD_TEXT]),
+        )
+        for one in description.fields
+    ]

@@ -8,8 +8,8 @@ from typing import Any, Final
 from rich.text import Text
 from rich.tree import Tree
 
+from openmsmq.capture.value_words import ValueWords
 from openmsmq.cli.output import console
-from openmsmq.cli.packets.value_words import ValueWords
 from openmsmq.packet.describe import Description
 from openmsmq.wire.trace import Field
 

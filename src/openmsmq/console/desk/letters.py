@@ -12,38 +12,24 @@ from typing import Final
 
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.client._async.manager import Manager, Queue
+from openmsmq.console.desk.kinds import REFUSED, is_error_queue, is_letter_queue
 from openmsmq.console.desk.models import LetterGroup, LettersView
 from openmsmq.console.limits import GROUPS_MAX, LETTERS_MAX, REASON_MAX, SCAN_BATCH
 from openmsmq.console.views import label_shape, reason_of
 from openmsmq.errors import AccessDenied, QueueNotFound
 from openmsmq.types.access import Access
-from openmsmq.types.queues import POISON_SUBQUEUE, REFUSED_QUEUE, VISIBLE, QueueInfo, QueueKind
+from openmsmq.types.queues import QueueInfo
 from openmsmq.types.received import ReceivedMessage
 
-REFUSED: Final = f".\\{REFUSED_QUEUE}"
-LETTER_QUEUES: Final = (r".\DeadLetter$", r".\XactDeadLetter$", REFUSED)
 FAILED_IN: Final = "NServiceBus.FailedQ"
 "Where a message of an error queue failed."
 FAILED_WITH: Final = ("NServiceBus.ExceptionInfo.ExceptionType", "rbs2-error-details")
 "Why it did."
 _ADDRESS: Final = re.compile(r"([^@\\;/]{1,124})@([A-Za-z0-9._-]{1,255})")
 "`queue@machine`, as NServiceBus writes it."
-_ERROR_QUEUE: Final = re.compile(r"(?:.*[._-])?errors?", re.IGNORECASE)
 _RECENT: Final = timedelta(hours=1)
 
 _Groups = dict[tuple[str, str, int, str, str], LetterGroup]
-
-
-def is_letter_queue(info: QueueInfo) -> bool:
-    """Whether messages end in a queue that something went wrong with."""
-    is_poison = info.kind == QueueKind.SUBQUEUE and info.name.endswith(f";{POISON_SUBQUEUE}")
-    return info.name in LETTER_QUEUES or is_poison or is_error_queue(info)
-
-
-def is_error_queue(info: QueueInfo) -> bool:
-    """Whether a queue has the name of an error queue of NServiceBus or Rebus."""
-    name = info.name.rpartition("\\")[2]
-    return info.kind in VISIBLE and _ERROR_QUEUE.fullmatch(name) is not None
 
 
 def failed_queue(message: ReceivedMessage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
@@ -11,10 +12,11 @@ import msgspec
 from aiohttp import web
 
 from openmsmq.client._async.manager import Manager, Queue
-from openmsmq.console.filters import Filter, parse_filter
+from openmsmq.console.bodies.columns import Column, parse_columns
+from openmsmq.console.bodies.masks import Names, masks_of
+from openmsmq.console.filters import Filter, instant_of, parse_filter
 from openmsmq.console.limits import NAME_MAX
 from openmsmq.console.links import ManagerLink
-from openmsmq.console.masks import Names, masks_of
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.sessions import BrowserSession
 from openmsmq.limits import U64_MAX
@@ -84,6 +86,18 @@ class ApiCall:
             raise RequestRefused(400, f"{name}: true or false")
         return text in ("true", "1")
 
+    def time(self, name: str) -> datetime | None:
+        """A time in its query: `-2h` ago, or a date."""
+        text = self.text(name, most=40)
+        return instant_of(name, text, datetime.now(UTC)) if text else None
+
+    def columns(self) -> list[Column]:
+        """The columns from bodies that its query names; bodies that are masked have none."""
+        found = parse_columns(self.request.query.getall("column", []))
+        if found:
+            self.check_unmasked()
+        return found
+
     async def body(self, kind: type[T]) -> T:
         """The JSON that it brings."""
         if self.request.content_type != "application/json":
@@ -118,14 +132,11 @@ class ApiCall:
     def check_unmasked(self) -> None:
         """Refuse bodies as they are to who is not to see all of them."""
         if self.masks:
-            raise RequestRefused(403, "bodies are masked for this role: there is no download")
+            raise RequestRefused(403, "bodies are masked for this role: they are not given away")
 
     def lookup(self) -> int:
         """The lookup identifier of its path."""
-        text = self.part("lookup")
-        if not (text.isascii() and text.isdecimal() and int(text[:21]) <= U64_MAX):
-            raise RequestRefused(400, f"{text[:30]!r} is not a lookup identifier")
-        return int(text)
+        return lookup_of(self.part("lookup"))
 
     def audit(self, act: str, target: str, reason: str = "") -> None:
         """Write down what someone did, in the audit log, too: no manager does so by itself."""
@@ -134,6 +145,13 @@ class ApiCall:
     def log(self, act: str, target: str, reason: str = "") -> None:
         """Write down what someone did and the manager has in its audit log."""
         self.state.log(self.login, act, target, reason, self.request.remote or "")
+
+
+def lookup_of(text: str) -> int:
+    """A lookup identifier."""
+    if not (text.isascii() and text.isdecimal() and int(text[:21]) <= U64_MAX):
+        raise RequestRefused(400, f"{text[:30]!r} is not a lookup identifier")
+    return int(text)
 
 
 CallHandler = Callable[[ApiCall], Awaitable[Any]]

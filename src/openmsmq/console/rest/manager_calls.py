@@ -10,14 +10,14 @@ from typing import Any, Final
 from aiohttp import web
 
 from openmsmq.console.attention import findings_of
-from openmsmq.console.desk.letters import is_letter_queue
+from openmsmq.console.desk.kinds import letters_in, waiting_in
 from openmsmq.console.desk.models import NewSilence
 from openmsmq.console.limits import LISTENERS_MAX, TOPICS_MAX
 from openmsmq.console.links import ManagerLink
 from openmsmq.console.models import FindingView, ManagerView, SettingsView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiRoute
-from openmsmq.console.sampler import Sampler, Topics
+from openmsmq.console.sampler import COUNTS, Sampler, Topics
 from openmsmq.errors import AccessDenied, MQError
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
@@ -30,7 +30,10 @@ OVERVIEW: Final = "overview"
 QUEUE_TOPIC: Final = "queue:"
 ACTS: Final = ("pause", "resume", "retry")
 OUTCOMES: Final = ("commit", "abort")
+SPANS: Final = {"15m": 900, "1h": 3600, "24h": 86_400}
+"Spans of time that series cover, in seconds: the first by seconds, the others by minutes."
 _STEPS: Final = 60
+_EMPTY: Final[dict[str, Any]] = {"time": [], "messages": []}
 
 
 async def list_managers(call: ApiCall) -> list[ManagerView]:
@@ -67,11 +70,11 @@ async def _manager_view(call: ApiCall, name: str) -> ManagerView:
         state=manager.state,
         id=manager.id,
         queues=sum(one.kind in VISIBLE for one in infos),
-        messages=sum(one.messages for one in infos if one.kind in VISIBLE),
+        messages=waiting_in(infos),
         bytes=sum(one.bytes for one in infos),
-        dead_letters=sum(one.messages for one in infos if is_letter_queue(one)),
+        dead_letters=letters_in(infos),
         outgoing=sum(one.messages + one.unacknowledged for one in outgoing),
-        rates={name: rate for name, rate in total.items() if name != "messages"},
+        rates={name: rate for name, rate in total.items() if name in COUNTS},
         counts=counts,
     )
 
@@ -189,13 +192,24 @@ async def _watched(link: ManagerLink) -> Sampler:
 
 
 async def series(call: ApiCall) -> dict[str, Any]:
-    """Numbers over the last 15 minutes, of the manager or of one queue."""
-    sampler = await _watched(call.link())
+    """Numbers over the last 15 minutes, hour or day, of the manager or of one queue."""
+    link, name = call.link(), call.text("queue")
+    span = call.text("span", "15m")
+    if span not in SPANS:
+        raise RequestRefused(400, f"span: {span[:20]!r} is not one of {', '.join(SPANS)}")
     step = call.number("step", 1, 1, _STEPS) or 1
-    name = call.text("queue")
+    sampler = await _watched(link)
+    since = call.state.wall() - SPANS[span]
+    minutes = call.state.minutes.get(call.part("manager"))
+    if span != "15m" and minutes is not None:
+        manager = await link.manager()
+        if name:  # who does not see the queue in the list gets no answer about it, either
+            listed = {one.name for one in await manager.queues(everything=True)}
+            return dict(minutes.queue(name, since) if name in listed else {}) or _EMPTY
+        await manager.statistics()
+        return dict(minutes.totals(since))
     if name:
-        points = list(sampler.queues.get(name, ()))[::-step][::-1]
-        return {"time": [one.at for one in points], "messages": [one.messages for one in points]}
+        return dict(sampler.series_of(name, step))
     rows = list(sampler.totals)[::-step][::-1]
     names = sorted({name for _, row in rows for name in row})
     found: dict[str, Any] = {name: [row.get(name) for _, row in rows] for name in names}
@@ -325,7 +339,11 @@ MANAGER_ROUTES: Final = (
         "Numbers over time",
         series,
         Json,
-        query={"queue": "of this queue; else of the manager", "step": "seconds between points"},
+        query={
+            "queue": "of this queue; else of the manager",
+            "span": "15m, by seconds; 1h or 24h, by minutes",
+            "step": "seconds between points",
+        },
     ),
     ApiRoute(
         "GET",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from base64 import b64decode
-from collections.abc import AsyncIterator
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext, suppress
 from typing import Any, Final
 
 import msgspec
@@ -13,9 +13,11 @@ from aiohttp import web
 from msgspec import UNSET
 
 from openmsmq.client._async.manager import Queue
+from openmsmq.console.desk.places import Walk
 from openmsmq.console.filters import Filter
 from openmsmq.console.limits import (
     EXPORT_BATCH,
+    EXPORT_IDS_MAX,
     FILTER_MAX,
     IMPORT_MAX,
     PAGE_MAX,
@@ -24,6 +26,7 @@ from openmsmq.console.limits import (
     SCAN_S,
 )
 from openmsmq.console.models import (
+    DecodedView,
     MessageDetails,
     MessagePage,
     MessageToSend,
@@ -31,8 +34,9 @@ from openmsmq.console.models import (
     SentView,
 )
 from openmsmq.console.problems import RequestRefused
-from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
-from openmsmq.console.views import message_details, message_view
+from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute, lookup_of
+from openmsmq.console.views import decoded_view, message_details, message_view
+from openmsmq.errors import MessageNotFound
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
 from openmsmq.types.json import from_json, to_json
@@ -53,50 +57,47 @@ async def list_messages(call: ApiCall) -> MessagePage:
     before = call.number("before", None, 0, U64_MAX)
     if after is not None and before is not None:
         raise RequestRefused(400, "after or before, not both")
+    columns = call.columns()
     backwards = before is not None or call.flag("newest")
     preview = call.flag("preview")
+    since = call.time("time")
     async with await call.queue(Access.PEEK) as queue:
-        start = before if backwards else after or 0
-        views, looked_at, following = await _scan(
-            call, queue, wanted, limit, start, backwards=backwards, preview=preview
-        )
+        walk = Walk(queue, before if backwards else after, backwards=backwards, time=since)
+
+        def view(message: ReceivedMessage) -> MessageView:
+            return message_view(message, preview=preview, masks=call.masks, columns=columns)
+
+        views, looked_at, following = await _scan(call, walk, wanted, limit, view)
     return MessagePage(views, looked_at, None if following is None else str(following))
 
 
 async def _scan(
     call: ApiCall,
-    queue: Queue,
+    walk: Walk,
     wanted: Filter,
     limit: int,
-    start: int | None,
-    *,
-    backwards: bool,
-    preview: bool,
+    view: Callable[[ReceivedMessage], MessageView],
 ) -> tuple[list[MessageView], int, int | None]:
     """Messages that match, how many were looked at, and where to go on.
 
     Bodies are not kept: those of one batch at a time are in memory.
     """
     found: list[MessageView] = []
-    looked_at, at = 0, start
+    looked_at = 0
     until = time.monotonic() + SCAN_S
     size = min(limit, SCAN_BATCH) if not wanted.text else SCAN_BATCH
     while looked_at < SCAN_MAX and (looked_at == 0 or time.monotonic() < until):
         async with call.state.scanning() if wanted.text else nullcontext():
-            if backwards:
-                batch = await queue.peek_back(size, before=at)
-            else:
-                batch = await queue.peek_many(size, timeout=0, after=at or 0)
+            batch = await walk.next(size)
             for message in batch:
                 looked_at += 1
-                at = message.lookup_id
                 if wanted.matches(message):
-                    found.append(message_view(message, preview=preview, masks=call.masks))
+                    found.append(view(message))
                     if len(found) == limit:
-                        return found, looked_at, at
+                        return found, looked_at, message.lookup_id
         if not batch:
             return found, looked_at, None
-    return found, looked_at, at
+    return found, looked_at, walk.at
 
 
 async def send_message(call: ApiCall) -> ApiReply:
@@ -138,6 +139,12 @@ async def show_message(call: ApiCall) -> MessageDetails:
     return message_details(await _message(call), call.masks)
 
 
+async def take_apart(call: ApiCall) -> DecodedView:
+    """The body of a message as a tree, and the fields of its packet."""
+    message = await _message(call)
+    return decoded_view(message, call.masks)
+
+
 async def _message(call: ApiCall) -> ReceivedMessage:
     async with await call.queue(Access.PEEK) as queue:
         return await queue.peek_by_lookup_id(call.lookup())
@@ -164,9 +171,10 @@ async def delete_message(call: ApiCall) -> None:
 
 
 async def export(call: ApiCall) -> web.StreamResponse:
-    """All messages, or those that match, as JSON lines."""
+    """All messages, those that match, or those that were chosen, as JSON lines."""
     call.check_unmasked()
     wanted = call.wanted(call.text("filter", most=FILTER_MAX))
+    chosen = _chosen(call)
     async with await call.queue(Access.PEEK) as queue:
         response = web.StreamResponse(
             headers={
@@ -175,11 +183,27 @@ async def export(call: ApiCall) -> web.StreamResponse:
             }
         )
         await response.prepare(call.request)
-        async for message in _all(queue):
+        async for message in _all(queue) if chosen is None else _some(queue, chosen):
             if wanted.matches(message):
                 await response.write(msgspec.json.encode(_exported(message)) + b"\n")
         await response.write_eof()
     return response
+
+
+def _chosen(call: ApiCall) -> list[int] | None:
+    """The lookup identifiers in a query; None if there are none."""
+    given = call.request.query.getall("lookup_id", [])
+    if len(given) > EXPORT_IDS_MAX:
+        raise RequestRefused(
+            413, f"at most {EXPORT_IDS_MAX} lookup identifiers, not {len(given)}", "use a filter"
+        )
+    return [lookup_of(text) for text in given] or None
+
+
+async def _some(queue: Queue, chosen: list[int]) -> AsyncIterator[ReceivedMessage]:
+    for lookup in chosen:
+        with suppress(MessageNotFound):  # someone has taken it
+            yield await queue.peek_by_lookup_id(lookup)
 
 
 async def _all(queue: Queue) -> AsyncIterator[ReceivedMessage]:
@@ -234,6 +258,10 @@ MESSAGE_ROUTES: Final = (
             "before": "only before this one, the newest first",
             "newest": "true: begin with the newest",
             "preview": "true: with the beginning of each body",
+            "time": "only what arrived at this time or later (newest first: or earlier): -2h, or"
+            " 2026-07-01T10:00; found at once, however long the queue is",
+            "column": "a value of each body, `json:$.customer.name`, `xpath:/order/@no` or"
+            " `header.NAME`; may be given several times",
             "limit": "messages in the answer",
         },
     ),
@@ -263,6 +291,14 @@ MESSAGE_ROUTES: Final = (
         delete_message,
         status=204,
     ),
+    ApiRoute(
+        "GET",
+        f"{_QUEUE}/messages/{{lookup}}/decoded",
+        "peek",
+        "The body as a tree, and the fields of the packet",
+        take_apart,
+        DecodedView,
+    ),
     ApiRoute("GET", f"{_QUEUE}/messages/{{lookup}}/body", "peek", "The bytes of a body", show_body),
     ApiRoute(
         "GET",
@@ -271,7 +307,14 @@ MESSAGE_ROUTES: Final = (
         "The whole message as it travels",
         show_packet,
     ),
-    ApiRoute("GET", f"{_QUEUE}/export", "peek", "Messages as JSON lines", export, query=_FILTER),
+    ApiRoute(
+        "GET",
+        f"{_QUEUE}/export",
+        "peek",
+        "Messages as JSON lines",
+        export,
+        query={**_FILTER, "lookup_id": "these messages; may be given several times"},
+    ),
     ApiRoute(
         "POST",
         f"{_QUEUE}/import",

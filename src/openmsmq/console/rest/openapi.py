@@ -15,7 +15,8 @@ from openmsmq.console.rest.calls import ApiRoute
 _PART: Final = re.compile(r"\{(\w+)\}")
 _REF: Final = "#/components/schemas/{name}"
 _INTEGERS: Final = ("limit", "cursor", "after", "before", "step", "messages")
-_FLAGS: Final = ("everything", "nonempty", "newest", "preview")
+_FLAGS: Final = ("everything", "nonempty", "newest", "preview", "trend")
+_LISTS: Final = ("column", "lookup_id")
 
 
 def describe(routes: Sequence[ApiRoute]) -> dict[str, Any]:
@@ -96,4 +97,7 @@ def _query_parameter(name: str, text: str) -> dict[str, Any]:
         kind = "integer"
     elif name in _FLAGS:
         kind = "boolean"
-    return {"name": name, "in": "query", "description": text, "schema": {"type": kind}}
+    schema: dict[str, Any] = {"type": kind}
+    if name in _LISTS:
+        schema = {"type": "array", "items": schema}
+    return {"name": name, "in": "query", "description": text, "schema": schema}

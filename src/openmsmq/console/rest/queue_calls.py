@@ -11,6 +11,7 @@ from msgspec import UNSET, to_builtins
 
 from openmsmq.console.filters import is_like
 from openmsmq.console.limits import PAGE_MAX
+from openmsmq.console.links import ManagerLink
 from openmsmq.console.models import NewQueue, QueuePage, QueueSettings, QueueView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
@@ -20,6 +21,8 @@ from openmsmq.types.access import Access
 from openmsmq.types.queues import VISIBLE, QueueInfo
 
 SORTS: Final = ("name", "messages", "bytes", "oldest_age")
+_TREND_S: Final = 3600
+_TREND_POINTS: Final = 30
 _OFFSETS: Final = 10_000_000
 
 
@@ -48,7 +51,21 @@ async def list_queues(call: ApiCall) -> QueuePage:
     page = infos[start : start + limit]
     following = str(start + limit) if start + limit < len(infos) else None
     views = [queue_view(one, link.sampler.rates_of(one.name)) for one in page]
+    if call.flag("trend"):
+        for view in views:
+            view.trend = _trend(call, link, view.name)
     return QueuePage(views, len(infos), following)
+
+
+def _trend(call: ApiCall, link: ManagerLink, name: str) -> list[int]:
+    """Messages of a queue over the last hour; by seconds, while the console is too young."""
+    minutes = call.state.minutes.get(call.part("manager"))
+    found = {} if minutes is None else minutes.queue(name, call.state.wall() - _TREND_S)
+    if len(found.get("time", ())) < _TREND_POINTS // 4:
+        found = link.sampler.series_of(name, 1)
+    points = found["messages"]
+    step = max(1, -(-len(points) // _TREND_POINTS))
+    return [int(value) for value in points[::-step][::-1]]
 
 
 def _wild(pattern: str) -> str:
@@ -153,6 +170,7 @@ QUEUE_ROUTES: Final = (
             "name": "part of the name, or a pattern with * and ?",
             "everything": "true: also journals, subqueues, outgoing and system queues",
             "nonempty": "true: only those with messages",
+            "trend": "true: with their messages over the last hour",
             "sort": "name, messages, bytes or oldest_age; - in front for the other way",
             "limit": "queues in the answer",
             "cursor": "`next` of the page before",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
+from dataclasses import replace
 
 from tests.unit.console.harness import AS_PROGRAM, Desk, at_desk
 
 from openmsmq import Message
+from openmsmq.console.limits import EXPORT_IDS_MAX
 
 QUEUE = "/managers/here/queues/orders"
 
@@ -91,3 +94,58 @@ async def test_what_is_exported_can_be_imported(desk: Desk) -> None:
     assert bad.status == 400
     copies = await (await desk.manager.open_queue("copy")).peek_many(9, timeout=0)
     assert [one.label for one in copies] == ["order 0", "order 1", "order 2", "order 4"]
+
+
+@at_desk
+async def test_lists_have_columns_from_bodies_and_begin_at_a_time(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send_many([Message(f'{{"no": {n}}}'.encode(), priority=n % 8) for n in range(16)])
+    page = await desk.ask("GET", f"{QUEUE}/messages?column=json:$.no&column=header.X&limit=3")
+    assert [one["columns"] for one in page["messages"]] == [["7", ""], ["15", ""], ["6", ""]]
+    await desk.ask("GET", f"{QUEUE}/messages?column=no", status=400)
+    for time, count in (("-1h", 16), ("2099-01-01", 0)):
+        page = await desk.ask("GET", f"{QUEUE}/messages?time={time}&limit=5")
+        found = len(page["messages"])
+        while page["next"]:
+            page = await desk.ask("GET", f"{QUEUE}/messages?time={time}&after={page['next']}")
+            found += len(page["messages"])
+        assert found == count
+        back = await desk.ask("GET", f"{QUEUE}/messages?time={time}&newest=true")
+        assert len(back["messages"]) == 16 - count
+    await desk.ask("GET", f"{QUEUE}/messages?time=soon", status=400)
+
+
+@at_desk
+async def test_a_message_is_taken_apart(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send_many(
+        [Message(b'<order no="7"/>', label="a"), Message(zlib.compress(b'{"a": 1}')), b"\xff" * 9]
+    )
+    (xml, packed, other) = (await desk.ask("GET", f"{QUEUE}/messages"))["messages"]
+    shown = await desk.ask("GET", f"{QUEUE}/messages/{xml['lookup_id']}/decoded")
+    assert shown["tree"]["children"] == [
+        {"name": "no", "kind": "attribute", "text": "7", "path": "xpath:/order/@no"}
+    ]
+    labels = [one for one in shown["fields"] if one["path"].endswith(".Label")]
+    assert [one["value"] for one in labels] == ["a"]
+    assert shown["why"] == "no body type is declared; the body looks like xml"
+    shown = await desk.ask("GET", f"{QUEUE}/messages/{packed['lookup_id']}/decoded")
+    assert (shown["format"], shown["tree"]["children"][0]["path"]) == ("deflate, json", "json:$.a")
+    shown = await desk.ask("GET", f"{QUEUE}/messages/{other['lookup_id']}/decoded")
+    assert shown["tree"] is None
+    desk.state.settings = replace(desk.state.settings, masks={"admin": ("no",)})
+    shown = await desk.ask("GET", f"{QUEUE}/messages/{xml['lookup_id']}/decoded")
+    assert (shown["tree"]["children"][0]["children"][0]["text"], shown["fields"]) == ("****", [])
+    await desk.ask("GET", f"{QUEUE}/messages?column=xpath:/order/@no", status=403)
+
+
+@at_desk
+async def test_chosen_messages_are_exported(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send_many([Message(str(n), label=f"order {n}") for n in range(5)])
+    ids = [one.lookup_id for one in await queue.peek_many(9, timeout=0)]
+    lines = await desk.ask("GET", f"{QUEUE}/export?lookup_id={ids[3]}&lookup_id={ids[1]}")
+    assert [json.loads(line)["label"] for line in lines.splitlines()] == ["order 3", "order 1"]
+    many = "&".join(["lookup_id=1"] * (EXPORT_IDS_MAX + 1))
+    await desk.ask("GET", f"{QUEUE}/export?{many}", status=413)
+    await desk.ask("GET", f"{QUEUE}/export?lookup_id=x", status=400)

@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 import openmsmq.packet
-from openmsmq.cli.packets.flag_words import WORDS, flag_words
+from openmsmq.capture.flag_words import WORDS, flag_words
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.debug import DebugFlags
 from openmsmq.packet.headers.establish_connection import OperatingSystem

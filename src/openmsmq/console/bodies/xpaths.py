@@ -3,7 +3,7 @@
 `//order[@no>100]`, `/order/customer/name=="ACME"`, `//line[2]/@price`: steps by local name or `*`,
 attributes with `@`, from anywhere with `//`; in brackets a place, or a child or an attribute that
 is there or compares; at the end a comparison, too. There are no functions. Each step looks at each
-node of a document at most once.
+node of a document at most once. The envelopes of WCF are documents, too.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from openmsmq.bodies.decode import decode_body, is_wcf
 from openmsmq.bodies.xmltree import read_tree
-from openmsmq.console.contents import ContentError, texts_of
+from openmsmq.console.bodies.contents import ContentError, texts_of
 from openmsmq.console.limits import PATH_STEPS_MAX
 from openmsmq.errors import Malformed
 from openmsmq.types.received import ReceivedMessage
@@ -63,6 +64,29 @@ class PathStep:
 
 def matches_xpath(text: str) -> Callable[[ReceivedMessage], bool]:
     """Whether a body is XML with a node at a path, which compares as it is said."""
+    steps, at = _path(text)
+    compared = _COMPARED.fullmatch(text, at) if at < len(text) else None
+    if at < len(text) and compared is None:
+        raise ContentError(f"xpath: {text[at : at + 20]!r} is neither a step nor a comparison")
+    test = None if compared is None else _test(compared[1], compared[2].strip())
+
+    def found(message: ReceivedMessage) -> bool:
+        nodes = _select(_document(message), steps)
+        return any(test is None or test(_written(value)) for value, _ in nodes)
+
+    return found
+
+
+def values_at_xpath(text: str) -> Callable[[ReceivedMessage], Iterator[str]]:
+    """What finds the texts of the nodes at a path."""
+    steps, at = _path(text)
+    if at < len(text):
+        raise ContentError(f"xpath: {text[at : at + 20]!r} is not a step")
+    return lambda message: (_written(value) for value, _ in _select(_document(message), steps))
+
+
+def _path(text: str) -> tuple[list[PathStep], int]:
+    """The steps of a path, and where they end."""
     steps, at = list[PathStep](), 0
     while (step := _STEP.match(text, at)) is not None:
         asked, at = _asked(text, step.end())
@@ -71,16 +95,7 @@ def matches_xpath(text: str) -> Callable[[ReceivedMessage], bool]:
         raise ContentError("xpath: a path begins with / or //, such as //order[@no>100]")
     if len(steps) > PATH_STEPS_MAX:
         raise ContentError(f"xpath: at most {PATH_STEPS_MAX} steps")
-    compared = _COMPARED.fullmatch(text, at) if at < len(text) else None
-    if at < len(text) and compared is None:
-        raise ContentError(f"xpath: {text[at : at + 20]!r} is neither a step nor a comparison")
-    test = None if compared is None else _test(compared[1], compared[2].strip())
-
-    def found(message: ReceivedMessage) -> bool:
-        nodes = _select(_document(message.body), steps)
-        return any(test is None or test(_written(value)) for value, _ in nodes)
-
-    return found
+    return steps, at
 
 
 def _asked(text: str, at: int) -> tuple[tuple[int | Having, ...], int]:
@@ -121,9 +136,11 @@ def _test(sign: str, wanted: str) -> Test:
     return test
 
 
-def _document(body: bytes) -> Any:
-    """The document that a body is; None if it is none."""
-    for text in texts_of(body):
+def _document(message: ReceivedMessage) -> Any:
+    """The document that a body is, or that WCF has put into it; None if there is none."""
+    body = message.body
+    inside = decode_body(body, message.body_type).text if is_wcf(body) else None
+    for text in (inside,) if inside else texts_of(body):
         if text.lstrip("\ufeff\0 \r\n\t").startswith("<"):
             try:
                 return read_tree(text.lstrip("\ufeff"))

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from openmsmq.bodies.body import Body
 from openmsmq.bodies.decode import decode_body
 from openmsmq.bodies.json import read_json
 from openmsmq.bodies.xmltree import read_tree
@@ -31,6 +32,15 @@ def masks_of(rules: Mapping[str, tuple[str, ...]], role: str) -> Names:
     return frozenset(
         name.casefold() for right, names in rules.items() if right in words for name in names
     )
+
+
+def masked_body(body: bytes, body_type: int, names: Names) -> Body:
+    """What a body is, without the values of some names; nothing if its fields are not known."""
+    found = decode_body(body, body_type)
+    tree = _tree(found.text if found.format == "xml" else found.value)
+    if tree is None:
+        return Body(found.format, None, None, WITHHELD)
+    return Body("json", masked(tree, names), None, "masked")
 
 
 def masked_view(body: bytes, body_type: int, names: Names) -> BodyView:

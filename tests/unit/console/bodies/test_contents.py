@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.unit.console.test_filters import message
 
-from openmsmq.console.contents import ContentError, matches_expression, matches_path, texts_of
+from openmsmq.console.bodies.contents import (
+    ContentError,
+    matches_expression,
+    matches_path,
+    texts_of,
+)
 from openmsmq.console.filters import parse_filter
 from openmsmq.console.limits import CONTENT_MAX
 

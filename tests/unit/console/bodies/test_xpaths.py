@@ -7,9 +7,9 @@ import time
 import pytest
 from tests.unit.console.test_filters import message
 
-from openmsmq.console.contents import ContentError
+from openmsmq.console.bodies.contents import ContentError
+from openmsmq.console.bodies.xpaths import matches_xpath
 from openmsmq.console.filters import FilterError, parse_filter
-from openmsmq.console.xpaths import matches_xpath
 
 ORDER = """<?xml version="1.0"?>
 <o:order xmlns:o="urn:x" no="4711"><customer><name>ACME</name><vip/></customer>

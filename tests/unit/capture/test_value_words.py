@@ -19,7 +19,7 @@ from tests.samples import (
     user_message,
 )
 
-from openmsmq.cli.packets.value_words import ValueWords
+from openmsmq.capture.value_words import ValueWords
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection, SessionAck

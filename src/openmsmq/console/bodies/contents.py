@@ -2,7 +2,7 @@
 
 Regular expressions are those of RE2, whose time grows with the length of a text and never with the
 number of ways to read it. A JSON path names members and elements, `$.lines[0].price` or
-`$.lines[*].price`, and may compare what is there.
+`$.lines[*].price`, and may compare what is there; it finds members of .NET objects (NRBF), too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from openmsmq.bodies.decode import decode_body, is_nrbf
 from openmsmq.console.limits import CONTENT_MAX, PATH_STEPS_MAX
 from openmsmq.errors import InvalidParameter
 from openmsmq.types.received import ReceivedMessage
@@ -74,6 +75,26 @@ def _speakable(text: str) -> str:
 
 def matches_path(text: str) -> Test:
     """Whether a body is JSON with a value at a path, and that value compares as it is said."""
+    steps, at = _path(text)
+    if at == len(text):
+        return lambda message: any(True for _ in _values(message, steps))
+    compared = _COMPARED.fullmatch(text, at)
+    if compared is None:
+        raise ContentError(f"json: {text[at : at + 20]!r} is neither a step nor a comparison")
+    holds = _comparison(compared[1], compared[2].strip())
+    return lambda message: any(map(holds, _values(message, steps)))
+
+
+def values_at_path(text: str) -> Callable[[ReceivedMessage], Iterator[str]]:
+    """What finds the values at a path, as text."""
+    steps, at = _path(text)
+    if at < len(text):
+        raise ContentError(f"json: {text[at : at + 20]!r} is not a step")
+    return lambda message: map(_written, _values(message, steps))
+
+
+def _path(text: str) -> tuple[list[str | int | None], int]:
+    """The steps of a path, and where they end."""
     if not text.startswith("$"):
         raise ContentError("json: a path begins with $, such as $.customer.name")
     steps, at = list[str | int | None](), 1
@@ -86,13 +107,7 @@ def matches_path(text: str) -> Test:
         at = step.end()
     if len(steps) > PATH_STEPS_MAX:
         raise ContentError(f"json: at most {PATH_STEPS_MAX} steps")
-    if at == len(text):
-        return lambda message: any(True for _ in _values(message.body, steps))
-    compared = _COMPARED.fullmatch(text, at)
-    if compared is None:
-        raise ContentError(f"json: {text[at : at + 20]!r} is neither a step nor a comparison")
-    holds = _comparison(compared[1], compared[2].strip())
-    return lambda message: any(map(holds, _values(message.body, steps)))
+    return steps, at
 
 
 def _comparison(sign: str, wanted: str) -> Callable[[Any], bool]:
@@ -118,11 +133,17 @@ def _bounded(value: float) -> float:
 
 
 def _written(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value, enc_hook=str).decode()
 
 
-def _values(body: bytes, steps: list[str | int | None]) -> Iterator[Any]:
-    """The values at a path of a body; none if it is no JSON."""
+def _values(message: ReceivedMessage, steps: list[str | int | None]) -> Iterator[Any]:
+    """The values at a path of a body; none if it is neither JSON nor an object of .NET."""
+    body = message.body
+    if is_nrbf(body, message.body_type):
+        yield from _walk(decode_body(body, message.body_type).value, steps)
+        return
     for text in texts_of(body):
         try:
             found = msgspec.json.decode(text.strip("\ufeff\0 \r\n\t"))

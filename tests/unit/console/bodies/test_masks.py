@@ -11,7 +11,7 @@ from tests.unit.console.harness import desk
 
 from openmsmq import Message
 from openmsmq.bodies.decode import decode_body
-from openmsmq.console.masks import MASKED, WITHHELD, masked, masked_view, masks_of
+from openmsmq.console.bodies.masks import MASKED, WITHHELD, masked, masked_view, masks_of
 
 SECRET = "4111111111111111"
 RULES = {"peek": ("card", "Iban"), "send": ("name",)}

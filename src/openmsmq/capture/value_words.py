@@ -11,7 +11,7 @@ from uuid import UUID
 
 from openmsmq.bodies.decode import NRBF_BODY_TYPE, decode_body
 from openmsmq.bodies.headers import decode_headers
-from openmsmq.cli.packets.flag_words import flag_words
+from openmsmq.capture.flag_words import flag_words
 from openmsmq.errors import Malformed
 from openmsmq.names.mqf import MQFFormatType
 from openmsmq.packet.acks import ORDER_QUEUE_NUMBER

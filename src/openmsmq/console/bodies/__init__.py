@@ -1,0 +1,1 @@
+"""What is in the bodies of messages: conditions, columns, trees, masks."""
