@@ -30,6 +30,7 @@ EXAMPLES = [
         "aliases",
         "console_hosts",
         "console_masks",
+        "console_proxy",
         "peers",
         "ready_file",
         "app_socket",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from importlib.resources import files
 from ipaddress import ip_address
@@ -165,6 +166,11 @@ class ConsoleApplication:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return await self._bearer(token.strip(), request.remote or ""), False
+        proxy = self.state.settings.proxy
+        if proxy is not None and (person := proxy.person(request)) is not None:
+            known = await self._bearer(proxy.token_of(person), request.remote or "")
+            # A browser shows what the proxy knows it by without being asked, as it does cookies.
+            return replace(known, who=f"{person}, {known.who}", person=person), True
         is_use = IDLE_HEADER not in request.headers and request.path != f"{API}/events"
         secret = request.cookies.get(self._cookie, "")
         session = self.state.sessions.find(secret, is_use=is_use)

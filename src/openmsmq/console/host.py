@@ -20,13 +20,14 @@ from openmsmq.client.embedded._async.embedded import Embedded
 from openmsmq.console.application import ConsoleApplication
 from openmsmq.console.desk.trash import TrashKeeper
 from openmsmq.console.links import ManagerEntry
+from openmsmq.console.proxies import LoginProxy
 from openmsmq.console.sessions import load_key, make_code, write_place
 from openmsmq.console.state import ConsoleSettings, ConsoleState
 from openmsmq.engine.manager import QueueManager
 from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
-from openmsmq.service.configuration import Config
+from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.types.caller import EVERYTHING, Caller
 
 LOOPBACK_NAMES: Final = ("localhost",)
@@ -48,6 +49,8 @@ class ServicePages:
                 is_secure=config.tls_cert is not None,
                 is_open=is_open,
                 masks=config.console_masks,
+                proxy=proxy_of(config),
+                audit_reads=config.console_audit_reads,
                 link_role="admin" if config.loopback == "admin" else "read+send",
             ),
             entries={},
@@ -129,6 +132,20 @@ def own_names(config: Config) -> frozenset[str]:
     if config.bind not in ("0.0.0.0", "::", ""):  # noqa: S104  # compared, not bound
         names.append(config.bind)
     return frozenset(name.lower() for name in names)
+
+
+def proxy_of(config: Config) -> LoginProxy | None:
+    """The proxy that logs people in; files are looked for beside the data."""
+    entry = config.console_proxy
+    if entry is None:
+        return None
+    secret = None
+    if entry.secret_file is not None:
+        secret = (config.data / entry.secret_file).read_bytes().strip()
+        if not secret:
+            raise ConfigError(f"console.proxy: {entry.secret_file} is empty")
+    users = {name: config.data / file for name, file in entry.users.items()}
+    return LoginProxy(frozenset(entry.addresses), entry.header, users, secret)
 
 
 def place_of(config: Config, address: tuple[str, int]) -> str:

@@ -136,3 +136,5 @@ MINUTES: Final = 1440
 "Points of a series, one each minute. At the limit: the oldest is forgotten."
 MINUTE_QUEUES_MAX: Final = 200
 "Queues of a manager with a series of a day: the busiest. At the limit: the others have none."
+PERSON_MAX: Final = 200
+"Characters of the name of a person that a proxy has logged in. At the limit: refused, 400."

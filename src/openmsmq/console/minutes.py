@@ -1,4 +1,4 @@
-"""Numbers of a manager over a day: a point each minute, whoever looks.
+"""Numbers of a manager over a day: a point each minute, also while no one looks.
 
 They are kept by the console itself, with its own login at the manager; what a person sees of them
 is decided by what the manager lets that person see now.
@@ -25,7 +25,7 @@ _SPARE: Final = 60
 Series = dict[str, list[float]]
 
 
-class Columns:
+class PointColumns:
     """Points in time with some numbers each, in 8 bytes a number."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -50,8 +50,8 @@ class Minutes:
     """What the queues of a manager held, and how much came and went."""
 
     def __init__(self) -> None:
-        self._totals = Columns((*LEVELS, *COUNTS))
-        self._queues: dict[str, Columns] = {}
+        self._totals = PointColumns((*LEVELS, *COUNTS))
+        self._queues: dict[str, PointColumns] = {}
 
     def add(self, at: float, infos: Iterable[QueueInfo], counts: Mapping[str, int]) -> None:
         """Keep a point."""
@@ -64,7 +64,9 @@ class Minutes:
         for one in busy:
             if one.name not in self._queues and len(self._queues) >= MINUTE_QUEUES_MAX:
                 continue
-            series = self._queues.setdefault(one.name, Columns(("messages", "arrived", "received")))
+            series = self._queues.setdefault(
+                one.name, PointColumns(("messages", "arrived", "received"))
+            )
             series.add(at, float(one.messages), float(one.arrived), float(one.received))
 
     def totals(self, since: float) -> Series:

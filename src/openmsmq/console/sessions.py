@@ -86,6 +86,8 @@ class BrowserSession:
     "What the token is for, as far as it is known; empty if it is not."
     began: float
     used: float
+    person: str = ""
+    "Who a proxy says that it is; several persons may have one token."
 
 
 class Sessions:

@@ -18,6 +18,7 @@ from openmsmq.console.limits import KEYS_MAX, SCAN_REST
 from openmsmq.console.links import Links, ManagerEntry
 from openmsmq.console.minutes import MinuteKeeper, Minutes
 from openmsmq.console.plans import Plan, Plans
+from openmsmq.console.proxies import LoginProxy
 from openmsmq.console.sessions import BrowserSession, Sessions
 from openmsmq.runtime.logs import log_event
 
@@ -44,6 +45,10 @@ class ConsoleSettings:
     "What who logs in by such a link may do."
     masks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     "Names of fields of bodies that are masked, by right."
+    proxy: LoginProxy | None = None
+    "Who logs people in besides the console itself."
+    audit_reads: bool = False
+    "To look at a message is an act."
 
 
 @dataclass(slots=True)
@@ -137,6 +142,8 @@ class ConsoleState:
         """Write down what someone did: in the log, and in the audit log of the own manager."""
         self.log(login, act, target, reason, place)
         if self.keep_audit is not None:
+            if login.person:
+                reason = f"{login.person}: {reason}" if reason else login.person
             self.keep_audit(login.token, act, target, reason)
 
     def log(self, login: BrowserSession, act: str, target: str, reason: str, place: str) -> None:

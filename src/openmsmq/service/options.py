@@ -19,6 +19,7 @@ from openmsmq.service.values import (
     read_hosts,
     read_identity,
     read_ipv4,
+    read_login_proxy,
     read_managers,
     read_masks,
     read_networks,
@@ -124,6 +125,15 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "console_hosts": Option("console.hosts", read_computers, "Other names that mean the console."),
     "console_read_only": Option("console.read_only", read_flag, "The console changes nothing."),
     "console_masks": Option("console.masks", read_masks, "Fields of bodies to hide, by right."),
+    "console_proxy": Option(
+        "console.proxy",
+        read_login_proxy,
+        "A proxy that logs people in (single sign-on): its addresses, the header with the name of"
+        " the person, and files with the tokens of persons.",
+    ),
+    "console_audit_reads": Option(
+        "console.audit_reads", read_flag, "The audit log also has who looked at which message."
+    ),
     "binary_port": Option(
         "binary.port",
         PORT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, ip_address
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -42,6 +42,16 @@ _PEER_SCHEMA: Final = table_schema(
 _DESTINATION_SCHEMA: Final = table_schema(
     {"proxy": _PROXY_SCHEMA, "ca": TEXT_SCHEMA, "posts_max": _POSTS.schema}
 )
+_LOGIN_PROXY_SCHEMA: Final = table_schema(
+    {
+        "addresses": {"type": "array", "items": TEXT_SCHEMA},
+        "header": TEXT_SCHEMA,
+        "users": {"type": "object", "additionalProperties": TEXT_SCHEMA},
+        "secret_file": TEXT_SCHEMA,
+    },
+    ["addresses", "header", "users"],
+)
+_HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}", re.ASCII)
 LEVELS: Final = ("none", "connect", "integrity", "privacy")
 "How calls to another manager are protected."
 _MANAGER_SCHEMA: Final = table_schema(
@@ -52,6 +62,18 @@ _MANAGER_SCHEMA: Final = table_schema(
         "level": {"enum": list(LEVELS)},
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyEntry:
+    """A proxy in front of the console that logs people in, and what they may do."""
+
+    addresses: tuple[str, ...]
+    header: str
+    "The header in which it names the person."
+    users: dict[str, Path]
+    "Files with tokens, by names of persons; `*` and `?` are wild, the first that fits counts."
+    secret_file: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +162,30 @@ def read_masks(given: object) -> dict[str, tuple[str, ...]]:
     if isinstance(given, dict) and given.keys() <= set(RIGHTS):
         return {right: _read_names(names) for right, names in given.items()}
     raise ValueError(f"a table by right is needed: {', '.join(RIGHTS)}")
+
+
+@value(_LOGIN_PROXY_SCHEMA)
+def read_login_proxy(given: object) -> ProxyEntry:
+    """A proxy that logs people in at the console."""
+    known = {"addresses", "header", "users", "secret_file"}
+    if not isinstance(given, dict) or not {"addresses", "header", "users"} <= given.keys() <= known:
+        raise ValueError("a table is needed with addresses, header, users and perhaps secret_file")
+    try:
+        addresses = tuple(str(ip_address(one)) for one in _read_names(given["addresses"]))
+    except ValueError as error:
+        raise ValueError(f"addresses: {error}") from None
+    if not isinstance(given["users"], dict) or not given["users"]:
+        raise ValueError("users: a table of names and files with their tokens is needed")
+    users = {read_text(name): read_path(file) for name, file in given["users"].items()}
+    secret = read_path(given["secret_file"]) if "secret_file" in given else None
+    if secret is None and any(ip_address(one).is_loopback for one in addresses):
+        raise ValueError(
+            "a proxy on this computer needs secret_file: else every program here could pose as it"
+        )
+    header = read_text(given["header"])
+    if not _HEADER.fullmatch(header):
+        raise ValueError(f"header: {header!r} is not the name of a header")
+    return ProxyEntry(addresses, header, users, secret)
 
 
 def _read_names(given: object) -> tuple[str, ...]:

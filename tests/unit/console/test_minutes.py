@@ -11,12 +11,12 @@ from tests.unit.console.harness import Desk, at_desk
 
 from openmsmq.client._async.manager import Manager
 from openmsmq.console.limits import MINUTE_QUEUES_MAX, MINUTES
-from openmsmq.console.minutes import Columns, MinuteKeeper, Minutes
+from openmsmq.console.minutes import MinuteKeeper, Minutes, PointColumns
 from openmsmq.errors import AccessDenied
 
 
 def test_a_day_is_kept_and_no_more() -> None:
-    columns = Columns(("messages",))
+    columns = PointColumns(("messages",))
     for minute in range(3 * MINUTES):
         columns.add(60.0 * minute, float(minute))
     found = columns.since(0)

@@ -142,6 +142,11 @@ class ApiCall:
         """Write down what someone did, in the audit log, too: no manager does so by itself."""
         self.state.audit(self.login, act, target, reason, self.request.remote or "")
 
+    def read(self, act: str, target: str, reason: str = "") -> None:
+        """Write down that someone looked at messages, where that is asked for."""
+        if self.state.settings.audit_reads:
+            self.audit(act, target, reason)
+
     def log(self, act: str, target: str, reason: str = "") -> None:
         """Write down what someone did and the manager has in its audit log."""
         self.state.log(self.login, act, target, reason, self.request.remote or "")

@@ -29,7 +29,7 @@ HEARTBEAT_S: Final = 15.0
 OVERVIEW: Final = "overview"
 QUEUE_TOPIC: Final = "queue:"
 ACTS: Final = ("pause", "resume", "retry")
-OUTCOMES: Final = ("commit", "abort")
+OUTCOMES: Final = ("commit", "abort", "forget")
 SPANS: Final = {"15m": 900, "1h": 3600, "24h": 86_400}
 "Spans of time that series cover, in seconds: the first by seconds, the others by minutes."
 _STEPS: Final = 60
@@ -138,7 +138,7 @@ async def transactions(call: ApiCall) -> dict[str, Any]:
 
 
 async def end_transaction(call: ApiCall) -> None:
-    """Commit or abort a prepared transaction; the name is repeated as a confirmation."""
+    """Commit or abort a prepared transaction, or forget a unit; the name is a confirmation."""
     xid, outcome = call.part("xid"), call.part("outcome")
     if outcome not in OUTCOMES:
         raise RequestRefused(404, f"{outcome[:20]!r} is not one of {', '.join(OUTCOMES)}")
@@ -147,7 +147,13 @@ async def end_transaction(call: ApiCall) -> None:
             409, "the outcome of a transaction is final", "repeat its name: ?confirm="
         )
     manager = await call.manager()
-    await (manager.commit_prepared if outcome == "commit" else manager.abort_prepared)(xid)
+    if outcome == "forget":
+        waiting = {unit.name: unit.waiting for unit in await manager.units()}
+        if xid not in waiting:
+            raise RequestRefused(404, f"no unit {xid[:80]!r} waits to be confirmed")
+        await manager.backend.finish_unit(xid, list(waiting[xid]))
+    else:
+        await (manager.commit_prepared if outcome == "commit" else manager.abort_prepared)(xid)
     call.log(f"{outcome} prepared", xid)
 
 
@@ -300,7 +306,7 @@ MANAGER_ROUTES: Final = (
         "POST",
         f"{_MANAGER}/transactions/{{xid}}/{{outcome}}",
         "admin",
-        "Commit or abort a prepared transaction",
+        "Commit or abort a prepared transaction, or forget a unit that others do not confirm",
         end_transaction,
         query={"confirm": "the name of the transaction once more"},
         status=204,

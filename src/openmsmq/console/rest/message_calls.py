@@ -68,6 +68,8 @@ async def list_messages(call: ApiCall) -> MessagePage:
             return message_view(message, preview=preview, masks=call.masks, columns=columns)
 
         views, looked_at, following = await _scan(call, walk, wanted, limit, view)
+    if preview or columns:
+        call.read("look at bodies", queue.name, f"{len(views)} messages")
     return MessagePage(views, looked_at, None if following is None else str(following))
 
 
@@ -147,7 +149,9 @@ async def take_apart(call: ApiCall) -> DecodedView:
 
 async def _message(call: ApiCall) -> ReceivedMessage:
     async with await call.queue(Access.PEEK) as queue:
-        return await queue.peek_by_lookup_id(call.lookup())
+        found = await queue.peek_by_lookup_id(call.lookup())
+    call.read("look at message", queue.name, found.id)
+    return found
 
 
 async def show_body(call: ApiCall) -> web.Response:
@@ -176,6 +180,7 @@ async def export(call: ApiCall) -> web.StreamResponse:
     wanted = call.wanted(call.text("filter", most=FILTER_MAX))
     chosen = _chosen(call)
     async with await call.queue(Access.PEEK) as queue:
+        call.read("export", queue.name, wanted.text)
         response = web.StreamResponse(
             headers={
                 "Content-Type": "application/x-ndjson",

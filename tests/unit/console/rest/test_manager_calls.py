@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import quote
+from uuid import UUID
 
 from tests.unit.console.harness import AS_PROGRAM, Desk, at_desk
+
+from openmsmq.types.units import unit_name
 
 ELSEWHERE = r"DIRECT=OS:elsewhere\private$\x"
 HERE = "/managers/here"
@@ -55,6 +59,21 @@ async def test_the_outcome_of_a_transaction_is_confirmed_by_its_name(desk: Desk)
     await desk.ask("POST", f"{HERE}/transactions/tx1/commit?confirm=tx1", status=204)
     assert (await queue.info()).messages == 1
     await desk.ask("POST", f"{HERE}/transactions/tx1/explode?confirm=tx1", status=404)
+
+
+@at_desk
+async def test_a_unit_that_no_one_confirms_is_forgotten(desk: Desk) -> None:
+    backend = desk.manager.backend
+    name = unit_name(UUID(desk.manager.id), "a" * 24)
+    work = await backend.begin(name, stage=False)
+    await backend.commit(work, ["gone database"])
+    (unit,) = (await desk.ask("GET", f"{HERE}/transactions"))["units"]
+    assert (unit["name"], unit["waiting"]) == (name, ["gone database"])
+    place = f"{HERE}/transactions/{quote(name)}/forget"
+    await desk.ask("POST", place, status=409)
+    await desk.ask("POST", f"{place}?confirm={quote(name)}", status=204)
+    assert (await desk.ask("GET", f"{HERE}/transactions"))["units"] == []
+    await desk.ask("POST", f"{place}?confirm={quote(name)}", status=404)
 
 
 @at_desk
