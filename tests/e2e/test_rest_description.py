@@ -112,6 +112,7 @@ def test_the_api_does_what_its_description_says(house: House, role: str) -> None
 
 
 @pytest.mark.acceptance
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("role", RIGHTS)
 def test_with_every_role(house: House, role: str) -> None:
     assert ask_all(house, role, 60) > 1500
