@@ -30,6 +30,8 @@ def build(source: Path = SOURCE, target: Path = TARGET) -> list[Path]:
     options = (
         "--bundle",
         "--minify",
+        "--splitting",
+        "--chunk-names=[name]-[hash]",
         "--format=esm",
         "--target=es2022",
         "--jsx=automatic",
@@ -39,9 +41,9 @@ def build(source: Path = SOURCE, target: Path = TARGET) -> list[Path]:
     _node(
         "node",
         str(modules / "esbuild/bin/esbuild"),
-        "src/main.tsx",
+        "console=src/main.tsx",
         *options,
-        f"--outfile={target / 'console.js'}",
+        f"--outdir={target}",
         cwd=source,
     )
     styles = (modules / "uplot/dist/uPlot.min.css").read_text() + (

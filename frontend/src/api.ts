@@ -10,12 +10,13 @@ export interface QueueView {
   name: string; id: string; kind: string; state: string; transactional: boolean; journal: boolean; messages: number;
   bytes: number; journal_messages: number; delayed: number; oldest_age: number | null; quota: number | null; label: string;
   restricted: boolean; multicast: string; change: number | null; arriving: number | null; leaving: number | null; created: string; modified: string; format_name: string;
-  journal_quota: number | null; abort_limit: number; retry_delay: number; poison: string; authenticate: boolean; privacy: number;
+  trend: number[]; journal_quota: number | null; abort_limit: number; retry_delay: number; poison: string; authenticate: boolean; privacy: number;
 }
 export interface MessageView {
   lookup_id: string; id: string; label: string; size: number; priority: number; message_class: number; reason: string;
   sent: string; arrived: string; destination: string; source: string; sender: string; transactional: boolean;
-  recoverable: boolean; abort_count: number; preview: string; format: string;
+  recoverable: boolean; abort_count: number; preview: string; format: string; columns: string[]; move_count: number;
+  app_specific: number; correlation_id: string; response_queue: string; time_to_be_received: number | null;
 }
 export interface MessagePage { messages: MessageView[]; looked_at: number; next: string | null }
 export interface MessageDetails {
@@ -24,6 +25,11 @@ export interface MessageDetails {
   properties: Record<string, unknown>;
   headers: Record<string, string>;
   bus: string;
+}
+export interface TreeNode { name: string; kind?: string; text?: string; path?: string; type?: string; children?: TreeNode[]; more?: boolean }
+export interface Decoded {
+  format: string; why: string; tree: TreeNode | null;
+  fields: { path: string; offset: number; size: number; value: string; meaning: string }[];
 }
 export interface Story {
   id: string; asked: Record<string, string>;

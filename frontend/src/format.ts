@@ -30,6 +30,23 @@ export function time(text: string): string {
   return new Date().toDateString() === at.toDateString() ? clock : `${day} ${clock}`;
 }
 
+/** A time with its zone, and how long ago it was. */
+export function exact(text: string): string {
+  const at = new Date(text);
+  if (isNaN(at.valueOf())) return text;
+  const seconds = Math.round((Date.now() - at.valueOf()) / 1000);
+  const zone = at.toLocaleString("en-GB", { timeZoneName: "short" });
+  return `${zone}, ${seconds >= 0 ? `${age(seconds)} ago` : `in ${age(-seconds)}`}`;
+}
+
+/** Where a message was sent, as people say it: `orders on shop01`. */
+export function destination(name: string): string {
+  const found = /^DIRECT=(?:OS|TCP):([^\\]+)\\(?:private\$\\)?(.+)$/i.exec(name);
+  return found ? `${found[2]} on ${found[1]}` : name;
+}
+
+export const title = (text: string) => text ? text[0]!.toUpperCase() + text.slice(1) : text;
+
 export const rate = (n: number | null | undefined) =>
   n === null || n === undefined ? "" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 10 ? Math.round(n) : n}/s`;
 
@@ -68,3 +85,5 @@ export function pretty(text: string, format: string): string {
   }
   return text;
 }
+
+export const bytesOf = (hex: string) => new Uint8Array((hex.match(/../g) || []).map((pair) => parseInt(pair, 16)));

@@ -1,14 +1,14 @@
 // The dead-letter desk: what failed on all managers, grouped by why, and what to do with each group.
 import { useState } from "preact/hooks";
-import { api, pageOf, type LetterGroup } from "./api";
-import { count, many, plain, shortName, time } from "./format";
+import { api, pageOf, queuePath, type LetterGroup } from "./api";
+import { count, destination, many, plain, shortName, title } from "./format";
 import { manager, may, session } from "./state";
-import { Act, Empty, Head, Link, PlanDialog, useData, type Wanted } from "./ui";
+import { Act, Empty, Head, Link, PlanDialog, useData, When, type Wanted } from "./ui";
 
 interface Letters { manager: string; letters: { groups: LetterGroup[]; total: number; complete: boolean } | null; error: string }
 interface Item { name: string; group: LetterGroup }
 const BY: Record<string, (item: Item) => string> = {
-  reason: (item) => item.group.reason, queue: (item) => item.group.destination || item.group.queue, manager: (item) => item.name, label: (item) => item.group.labels || "(no label)",
+  reason: (item) => title(item.group.reason), queue: (item) => destination(item.group.destination) || item.group.queue, manager: (item) => item.name, label: (item) => item.group.labels || "(no label)",
 };
 
 export function DeadLetters() {
@@ -32,9 +32,9 @@ export function DeadLetters() {
       <h2><span class="bad">✕</span> {plain(part)} <span class="soft">({count(all.reduce((sum, row) => sum + row.group.count, 0))})</span></h2>
       <div class="scroll" tabIndex={0} role="region" aria-label={plain(part)}><table><thead><tr>{names.length > 1 && by !== "manager" && <th>Manager</th>}{by !== "reason" && <th>Reason</th>}<th>Kept in</th>{by !== "queue" && <th>Was for</th>}<th>Labels</th><th class="num">Messages</th><th>First</th><th>Last</th><th class="num">Last hour</th><th><span class="soft">Acts</span></th></tr></thead>
         <tbody>{all.map(({ name, group }) => { const filter = group.filter; const act = (what: string) => setWanted({ manager: name, queue: group.queue, act: what, filter }); return <tr>
-          {names.length > 1 && by !== "manager" && <td class="name">{plain(name)}</td>}{by !== "reason" && <td class="text">{plain(group.reason)}</td>}<td class="name">{plain(shortName(group.queue))}</td>{by !== "queue" && <td class="wrap mono">{plain(group.destination)}</td>}<td class="wrap">{plain(group.labels) || <span class="soft">(no label)</span>}</td>
-          <td class="num"><Link to={`${pageOf(name, group.queue)}?f=${encodeURIComponent(filter)}`}>{count(group.count)}</Link></td><td class="mono">{time(group.first)}</td><td class="mono">{time(group.last)}</td><td class={"num" + (group.recent ? " bad" : "")}>{group.recent ? `+${count(group.recent)}` : "0"}</td>
-          <td class="acts"><Link to={pageOf(name, group.queue, group.sample)}>look at one</Link>{may("operate", "read") && <><Act main onClick={() => act("return")}>Return…</Act><Act onClick={() => act("move")}>Move…</Act></>}{may("read") && <Act onClick={() => act("delete")}>Delete…</Act>}</td></tr>; })}</tbody></table></div></section>; })}
+          {names.length > 1 && by !== "manager" && <td class="name">{plain(name)}</td>}{by !== "reason" && <td class="text">{plain(title(group.reason))}</td>}<td class="name">{plain(shortName(group.queue))}</td>{by !== "queue" && <td class="text" title={plain(group.destination)}>{plain(destination(group.destination))}</td>}<td class="wrap">{plain(group.labels) || <span class="soft">(no label)</span>}</td>
+          <td class="num"><Link to={`${pageOf(name, group.queue)}?f=${encodeURIComponent(filter)}`}>{count(group.count)}</Link></td><td><When class="mono" at={group.first} /></td><td><When class="mono" at={group.last} /></td><td class={"num" + (group.recent ? " bad" : "")}>{group.recent ? `+${count(group.recent)}` : "0"}</td>
+          <td class="acts"><Link to={pageOf(name, group.queue, group.sample)}>look at one</Link> <a href={`/api/v1${queuePath(name, group.queue)}/export?filter=${encodeURIComponent(filter)}`}>export</a>{may("operate", "read") && <><Act main onClick={() => act("return")}>Return…</Act><Act onClick={() => act("move")}>Move…</Act></>}{may("read") && <Act onClick={() => act("delete")}>Delete…</Act>}</td></tr>; })}</tbody></table></div></section>; })}
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) again(); }} />}
   </>;
 }

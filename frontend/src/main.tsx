@@ -1,37 +1,34 @@
 // The shell: who is logged in, where one can go, and what is shown there.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { AccessScreen } from "./access";
 import { api, type Session } from "./api";
-import { Compare } from "./compare";
-import { Find } from "./find";
 import { count, plain, time } from "./format";
-import { DeadLetters } from "./letters";
 import { Help, helping, isOurs } from "./keys";
-import { MapScreen } from "./map";
-import { MessageScreen } from "./message";
-import { Messages } from "./messages";
-import { OutgoingScreen } from "./outgoing";
 import { Overview } from "./overview";
-import { Pipelines } from "./pipelines";
-import { Queues } from "./queues";
-import { chosen, failed, go, listen, live, liveSince, lostAt, manager, notice, parts, path, session, silence, start } from "./state";
-import { SettingsScreen } from "./settings";
-import { Transactions } from "./transactions";
+import { chosen, failed, go, listen, liveSince, lostAt, manager, notice, parts, path, session, silence, start, total } from "./state";
 import { Link } from "./ui";
 
 const PLACES: [string, string, string][] = [["o", "Overview", "/"], ["q", "Queues", "queues"], ["d", "Dead letters", "letters"], ["u", "Outgoing", "outgoing"], ["m", "Map", "map"], ["i", "Find", "/find"], ["t", "Transactions", "transactions"], ["p", "Pipelines", "pipelines"], ["a", "Access", "access"], ["s", "Settings", "settings"]];
 const to = (where: string) => where.startsWith("/") ? where : `/m/${encodeURIComponent(manager.value)}/${where}`;
 
+type Shown = (props: { queue: string; lookup: string }) => preact.JSX.Element;
+/** Screens other than the first are fetched when someone goes there. */
+const SCREENS: Record<string, () => Promise<Shown>> = {
+  find: async () => (await import("./find")).Find, queues: async () => (await import("./queues")).Queues, letters: async () => (await import("./letters")).DeadLetters,
+  messages: async () => (await import("./messages")).Messages, message: async () => (await import("./message")).MessageScreen, compare: async () => (await import("./compare")).Compare,
+  outgoing: async () => (await import("./outgoing")).OutgoingScreen, map: async () => (await import("./map")).MapScreen, transactions: async () => (await import("./transactions")).Transactions,
+  pipelines: async () => (await import("./pipelines")).Pipelines, access: async () => (await import("./access")).AccessScreen, settings: async () => (await import("./settings")).SettingsScreen,
+};
+const fetched: Record<string, Shown> = {};
+
 function Screen() {
-  const [first, , what, queue, lookup] = parts.value;
-  if (first === "find") return <Find />;
-  if (first !== "m") return <Overview />;
-  if (what === "q" && queue && lookup === "compare") return <Compare queue={queue} />;
-  if (what === "q" && queue) return lookup ? <MessageScreen queue={queue} lookup={lookup} key={queue + lookup} /> : <Messages queue={queue} key={queue} />;
-  const screens: Record<string, () => preact.JSX.Element> = { queues: Queues, letters: DeadLetters, outgoing: OutgoingScreen, map: MapScreen, transactions: Transactions, pipelines: Pipelines, access: AccessScreen, settings: SettingsScreen };
-  const Found = screens[what || "queues"] || Queues;
-  return <Found key={manager.value + what} />;
+  const [first, , what, queue = "", lookup = ""] = parts.value;
+  const word = first === "find" ? "find" : first !== "m" ? "" : what === "q" && queue ? (lookup === "compare" ? "compare" : lookup ? "message" : "messages") : what && what in SCREENS ? what : "queues";
+  const [, setTurn] = useState(0);
+  useEffect(() => { if (word && !fetched[word]) SCREENS[word]!().then((found) => { fetched[word] = found; setTurn((n) => n + 1); }, failed); }, [word]);
+  if (!word) return <Overview />;
+  const Found = fetched[word];
+  return Found ? <Found queue={queue} lookup={lookup} key={`${word} ${manager.value} ${queue} ${lookup}`} /> : <p class="soft">…</p>;
 }
 
 function theme() {
@@ -58,14 +55,14 @@ function Shell() {
     addEventListener("keydown", keys, true);
     return () => removeEventListener("keydown", keys, true);
   }, []);
-  const letters = Object.entries(live.value).reduce((sum, [name, one]) => sum + (/DeadLetter\$$|\\Refused\$$|;poison$/.test(name) ? one[0] : 0), 0);
+  const letters = total.value.dead_letters || 0;
   const current = path.value === "/" ? "/" : parts.value[0] === "find" ? "/find" : parts.value[2] === "q" ? "queues" : parts.value[2];
   return <div class="shell"><a class="skip" href="#main">Skip to content</a>
     <header class="top"><Link class="brand" to="/"><img src="/assets/icon.svg" alt="" />OpenMSMQ</Link>
       {me.managers.length > 1 && <select aria-label="Manager" value={manager.value} onChange={(e) => { chosen.value = e.currentTarget.value; go(parts.value[0] === "m" && parts.value[2] !== "q" ? `/m/${encodeURIComponent(e.currentTarget.value)}/${parts.value[2]}` : `/m/${encodeURIComponent(e.currentTarget.value)}/queues`); }}>{me.managers.map((name) => <option>{name}</option>)}</select>}
       <form role="search" onSubmit={(e) => { e.preventDefault(); go(`/find?q=${encodeURIComponent(wants)}`); }}><input id="find" type="search" aria-label="Find anywhere" placeholder="/  find id, label, queue …" value={wants} onInput={(e) => setWants(e.currentTarget.value)} /></form>
       <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : lostAt.value ? `not live since ${time(new Date(lostAt.value).toISOString())}` : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span>{plain(me.who)}</span>
-        <button class="plain" onClick={() => { helping.value = true; }}>keys</button><button class="plain" onClick={theme}>light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
+        <button class="plain" onClick={() => { helping.value = true; }}>Keys</button><button class="plain" onClick={theme}>Light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
     <nav aria-label="Screens"><ul>{PLACES.map(([key, title, where]) => <li><Link to={to(where)} current={current === where} title={`g ${key}`}>{title}{where === "letters" && letters > 0 && <span class="badge">{count(letters)}</span>}</Link></li>)}</ul></nav>
     <main id="main" tabIndex={-1} class={!liveSince.value && lostAt.value ? "stale" : ""}><Screen /></main>{helping.value && <Help />}</div>;
 }
@@ -73,7 +70,7 @@ function Shell() {
 function Login() {
   const [token, setToken] = useState("");
   return <main class="login"><h1>OpenMSMQ</h1><p>Log in with a token, or open the link that <code>openmsmq console login --data DIR</code> prints.</p>
-    <form onSubmit={(e) => { e.preventDefault(); api<Session>("/session", "POST", { token }).then((me) => { session.value = me; }, (error) => { failedLogin(error); }); }}>
+    <form onSubmit={(e) => { e.preventDefault(); api<Session>("/session", "POST", { token: token.trim() }).then((me) => { session.value = me; }, (error) => { failedLogin(error); }); }}>
       <label>Token <input type="password" autocomplete="off" autofocus value={token} onInput={(e) => setToken(e.currentTarget.value)} /></label><button class="main">Log in</button></form></main>;
 }
 const failedLogin = (error: unknown) => { failed(error); if (error instanceof Error) notice.value = { text: error.message, bad: true }; };

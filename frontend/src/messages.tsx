@@ -1,21 +1,36 @@
 // The messages of a queue: a page at a time, searched in bounded steps, chosen by frozen ids.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
-import { Body } from "./message";
-import { count, many, plain, shortName, size, time } from "./format";
+import { api, managerPath, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
+import { Body } from "./body";
+import { count, destination, exact, many, plain, shortName, size, time, title } from "./format";
 import { isOurs, useKeys } from "./keys";
 import { QueueForm } from "./queue";
 import { failed, go, live, manager, may, place, query, say } from "./state";
-import { Dialog, Empty, first, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
+import { Chart, Command, Dialog, Empty, first, Head, Link, PlanDialog, Spans, useData, Views, When, type Wanted } from "./ui";
 
 const PAGE = 50;
+/** Columns that every message has; those of bodies are paths. */
+const KNOWN: Record<string, (one: MessageView) => string | number> = {
+  size: (one) => size(one.size), priority: (one) => one.priority, reason: (one) => one.reason, body: (one) => plain(one.preview), format: (one) => one.format, sent: (one) => time(one.sent),
+  from: (one) => one.source.slice(0, 8), sender: (one) => plain(one.sender), to: (one) => plain(destination(one.destination)), app: (one) => one.app_specific, class: (one) => one.message_class,
+  correlation: (one) => /[1-9a-f]/.test(one.correlation_id) ? one.correlation_id : "", response: (one) => plain(destination(one.response_queue)), aborts: (one) => one.abort_count, id: (one) => one.id,
+};
+const NUMBERS = ["size", "priority", "app", "class", "aborts"];
+const USUAL = ["size", "priority", "body"];
+const isPath = (column: string) => /^(json:|xpath:|header\.)/.test(column);
+const heading = (column: string) => isPath(column) ? column.replace(/^(json:\$\.?|xpath:\/*|header\.)/, "") || column : title(column);
+
+/** Where a search reads: the cost is known before it begins. */
+const costOf = (text: string) => !text.trim() ? "" : /(^|[\s(-])(body|text|re|json|xpath|format|header\.[^:\s]+):/.test(text) || /(^|\s)-?"?[^\s:"]+"?(\s|$)/.test(text.replace(/\S+:("[^"]*"|\S+)/g, "").replace(/\bOR\b|[()]/g, "")) ? "reads bodies" : "reads properties only";
 
 export function Messages(props: { queue: string }) {
   const name = manager.value, queue = props.queue;
   const base = queuePath(name, queue);
   const filter = query.value.get("f") || "";
   const newest = query.value.get("newest") === "true";
-  const at = query.value.get("at");
+  const at = query.value.get("at"), since = query.value.get("time") || "";
+  const columns = query.value.has("c") ? query.value.getAll("c") : USUAL;
+  const paths = columns.filter(isPath);
   const [text, setText] = useState(filter);
   const [rows, setRows] = useState<MessageView[]>();
   const [next, setNext] = useState<string | null>(null);
@@ -24,40 +39,43 @@ export function Messages(props: { queue: string }) {
   const [picked, setPicked] = useState<Set<string>>(new Set());
   const [focus, setFocus] = useState(0);
   const anchor = useRef(0);
+  const trail = useRef<(string | null)[]>([]);
   const [following, setFollowing] = useState(false);
   const [open, setOpen] = useState<MessageDetails>();
   const [wanted, setWanted] = useState<Wanted>();
-  const [setting, setSetting] = useState(false);
-  const [sending, setSending] = useState(false);
+  const [dialog, setDialog] = useState<"" | "set" | "send" | "import" | "columns" | "time">("");
+  const [charts, setCharts] = useState(false);
   const [turn, setTurn] = useState(0);
-  const stop = useRef(false);
+  const run = useRef(0);
   const [info] = useData(() => api<QueueView>(base), [name, queue], 5);
   useEffect(() => { setText(filter); }, [filter]);
-  useEffect(() => { load(at, true); return () => { stop.current = true; }; }, [name, queue, filter, newest, at, turn]);
+  useEffect(() => { setPicked(new Set()); trail.current = []; }, [name, queue, filter, newest, since]);
+  useEffect(() => { load(); return () => { run.current++; }; }, [name, queue, filter, newest, at, since, turn, paths.join("\n")]);
 
-  async function load(from: string | null, fresh: boolean) {
-    stop.current = false;
-    setSearching(true);
-    let found = fresh ? [] : rows || [], seen = fresh ? 0 : looked, start = from;
-    if (fresh) { setRows(undefined); setPicked(new Set()); setFocus(0); setOpen(undefined); }
-    const goal = found.length + PAGE;
+  async function load() {
+    const mine = ++run.current;
+    setSearching(true); setRows(undefined); setFocus(0); setOpen(undefined); setLooked(0);
+    let found: MessageView[] = [], seen = 0, start = at;
     try {
       do {
-        const find = new URLSearchParams({ limit: String(goal - found.length), preview: "true", filter });
+        const find = new URLSearchParams({ limit: String(PAGE - found.length), preview: "true", filter });
         if (newest) find.set("newest", "true");
+        if (since) find.set("time", since);
         if (start !== null) find.set(newest ? "before" : "after", start);
+        for (const path of paths) find.append("column", path);
         const page = await api<MessagePage>(`${base}/messages?${find}`);
+        if (mine !== run.current) return;
         found = [...found, ...page.messages]; seen += page.looked_at; start = page.next;
-        if (stop.current && fresh) return;
         setRows(found); setLooked(seen); setNext(start);
-      } while (start !== null && found.length < goal && !stop.current);
-    } catch (error) { failed(error); setRows(found); }
+      } while (start !== null && found.length < PAGE);
+    } catch (error) { if (mine !== run.current) return; failed(error); setRows(found); }
     setSearching(false);
   }
+  const stop = () => { run.current++; setSearching(false); };
 
   const row = rows?.[focus];
   const came = live.value[queue]?.[0], seen = useRef<number>();
-  useEffect(() => { seen.current = undefined; }, [turn, filter, at, newest, queue]);
+  useEffect(() => { seen.current = undefined; }, [turn, filter, at, newest, queue, since]);
   if (seen.current === undefined && came !== undefined && rows) seen.current = came;
   const fresh = came !== undefined && seen.current !== undefined ? came - seen.current : 0;
   useEffect(() => { if (following && fresh !== 0 && !searching && !wanted) setTurn((n) => n + 1); }, [following, came]);
@@ -66,29 +84,35 @@ export function Messages(props: { queue: string }) {
     const timer = setTimeout(() => api<MessageDetails>(`${base}/messages/${row.lookup_id}`).then(setOpen, () => setOpen(undefined)), 60);
     return () => clearTimeout(timer);
   }, [row?.lookup_id]);
+  useEffect(() => { document.querySelector<HTMLElement>('tr[aria-selected="true"]')?.scrollIntoView?.({ block: "nearest" }); }, [focus]);
 
-  const follow = (on: boolean) => { setFollowing(on); if (on) { say("follows what arrives, the newest first"); go(address({ newest: "true", at: null }), true); } };
-  const pick = (id: string) => setPicked((old) => { const now = new Set(old); if (!now.delete(id)) { now.add(id); anchor.current = rows?.findIndex((one) => one.lookup_id === id) ?? 0; } return now; });
-  const act = (what: string) => setWanted(picked.size ? { manager: name, queue, act: what, ids: [...picked] } : { manager: name, queue, act: what, filter });
-  const address = (changes: Record<string, string | null>) => {
+  const address = (changes: Record<string, string | string[] | null>) => {
     const find = new URLSearchParams(query.value);
-    for (const [key, value] of Object.entries(changes)) if (value) find.set(key, value); else find.delete(key);
+    for (const [key, value] of Object.entries(changes)) { find.delete(key); for (const one of Array.isArray(value) ? value : value ? [value] : []) find.append(key, one); }
     const words = find.toString();
     return pageOf(name, queue) + (words && "?" + words);
   };
+  const forward = () => { if (next !== null && !searching) { trail.current.push(at); go(address({ at: next })); } };
+  const back = () => { if (at !== null) go(address({ at: trail.current.pop() ?? null })); };
+  const follow = (on: boolean) => { setFollowing(on); if (on) { say("follows what arrives, the newest first"); go(address({ newest: "true", at: null, time: null }), true); } };
+  const show = (next: string[]) => go(address({ c: next.length ? next : ["size"] }), true);
+  const addColumn = (path: string) => { if (columns.includes(path)) return; if (paths.length >= 8) { say("at most 8 columns from bodies", true); return; } show([...columns.filter((one) => one !== "body"), path]); say(`column ${heading(path)}`); };
+  const narrow = (more: string) => go(address({ f: `${filter} ${more}`.trim(), at: null }));
+  const pick = (id: string) => setPicked((old) => { const now = new Set(old); if (!now.delete(id)) { now.add(id); anchor.current = rows?.findIndex((one) => one.lookup_id === id) ?? 0; } return now; });
+  const act = (what: string) => setWanted(picked.size ? { manager: name, queue, act: what, ids: [...picked] } : { manager: name, queue, act: what, filter });
   const inTrash = queue.endsWith(";console-trash");
   const acts = inTrash ? ["restore", "delete"] : ["return", "move", "copy", "delete"];
   const mayDo = (one: string) => one === "delete" || one === "restore" ? may("read") : may("read", "operate");
   useKeys((event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "a" && rows && !(event.target as HTMLElement).matches("input:not([type=checkbox]), textarea") && !document.querySelector("dialog[open]")) { event.preventDefault(); setPicked(new Set(rows.map((one) => one.lookup_id))); return; }
-    if (!isOurs(event) || ((event.key === "Enter" || event.key === " ") && (event.target as HTMLElement).matches("a, button, input"))) return;
+    if ((event.ctrlKey || event.metaKey) && event.key === "a" && rows && !(event.target as HTMLElement).matches("input:not([type=checkbox]), textarea") && !document.querySelector("dialog[open]")) { event.preventDefault(); setPicked((old) => new Set([...old, ...rows.map((one) => one.lookup_id)])); return; }
+    if (!isOurs(event) || ((event.key === "Enter" || event.key === " ") && (event.target as HTMLElement).matches("a, button, input, summary"))) return;
     const last = (rows?.length || 1) - 1;
     const moves: Record<string, () => void> = {
       j: () => setFocus(Math.min(last, focus + 1)), ArrowDown: () => setFocus(Math.min(last, focus + 1)),
       k: () => setFocus(Math.max(0, focus - 1)), ArrowUp: () => setFocus(Math.max(0, focus - 1)),
       Home: () => setFocus(0), End: () => setFocus(last), x: () => row && pick(row.lookup_id), " ": () => row && pick(row.lookup_id),
       X: () => rows && setPicked((old) => new Set([...old, ...rows.slice(Math.min(anchor.current, focus), Math.max(anchor.current, focus) + 1).map((one) => one.lookup_id)])),
-      t: () => follow(!following), e: () => document.getElementById("export")?.click(),
+      n: forward, p: back, T: () => setDialog("time"), t: () => follow(!following), e: () => document.getElementById("export")?.click(),
       Enter: () => row && go(pageOf(name, queue, row.lookup_id)), r: () => act("return"), m: () => act("move"), c: () => act("copy"),
       Delete: () => act("delete"), f: () => document.getElementById("filter")?.focus(), Escape: () => setPicked(new Set()),
     };
@@ -97,52 +121,129 @@ export function Messages(props: { queue: string }) {
     if (move && (!does || (acts.includes(does) && mayDo(does)))) { event.preventDefault(); move(); }
   });
   const messages = live.value[queue]?.[0] ?? info?.messages;
-  const what = picked.size ? `${count(picked.size)} chosen` : filter ? "all that match" : "all";
+  const what = picked.size ? `${count(picked.size)} chosen` : filter ? "all that match" : messages === undefined ? "all" : messages === 1 ? "the one message" : `all ${count(messages)}`;
+  const own = info?.kind === "private" || info?.kind === "public";
+  const shown = columns.filter((one) => isPath(one) || (one in KNOWN)), withReason = !shown.includes("reason") && rows?.some((one) => one.reason);
+  const cells: string[] = withReason ? ["reason", ...shown] : shown;
+  const exported = picked.size && picked.size <= 200 ? [...picked].map((id) => `lookup_id=${id}`).join("&") : `filter=${encodeURIComponent(filter)}`;
+  const order = newest ? "newest first" : "oldest first";
   return <div>
-    <Head title={shortName(queue)}><span class="soft">{messages === undefined ? "" : `${many(messages, "message")}, ${size(info?.bytes || 0)}`}</span>
-      {may("admin") && info && (info.kind === "private" || info.kind === "public") && <button onClick={() => setSetting(true)}>Settings…</button>}
-      {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button onClick={() => setSending(true)}>Send…</button>}
-      <a id="export" class="button" href={`/api/v1${base}/export?filter=${encodeURIComponent(filter)}`}>Export</a></Head>
+    <Head title={shortName(queue)} over={<><Link to={`/m/${encodeURIComponent(name)}/queues`}>{plain(name)}</Link> / {plain(info?.label || info?.kind || "")}</>}>
+      <span class="soft">{messages === undefined ? "" : `${many(messages, "message")}, ${size(info?.bytes || 0)}`}</span>
+      <button aria-expanded={charts} onClick={() => setCharts(!charts)}>Chart</button>
+      {may("admin") && own && <button onClick={() => setDialog("set")}>Settings…</button>}
+      {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button onClick={() => setDialog("import")}>Import…</button>}
+      <a id="export" class="button" href={`/api/v1${base}/export?${exported}`}>{picked.size && picked.size <= 200 ? `Export ${count(picked.size)}` : "Export"}</a>
+      {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button class="main" onClick={() => setDialog("send")}>Send…</button>}</Head>
+    {charts && <QueueCharts name={name} queue={info?.name || queue} />}
     <form class="filter" role="search" onSubmit={(e) => { e.preventDefault(); go(address({ f: text, at: null })); setTurn(turn + 1); }}>
       <input id="filter" class="wide mono" type="search" aria-label="Filter messages" placeholder='label:order* body:"ACME" size:>10k sent:>-2h -is:transactional' value={text} onInput={(e) => setText(e.currentTarget.value)} />
-      <button class="main">Search</button>{searching && <button type="button" onClick={() => { stop.current = true; setSearching(false); }}>Stop</button>}
+      {costOf(text) && <span class="soft">{costOf(text)}</span>}
+      <button class="main">Search</button>{searching && <button type="button" onClick={stop}>Stop</button>}
       <label><input type="checkbox" checked={newest} onChange={(e) => go(address({ newest: e.currentTarget.checked ? "true" : null, at: null }))} />newest first</label>
       <label><input type="checkbox" checked={following} onChange={(e) => follow(e.currentTarget.checked)} />follow</label>
+      <button type="button" onClick={() => setDialog("time")}>Go to time…</button><button type="button" onClick={() => setDialog("columns")}>Columns…</button>
       <button type="button" onClick={() => setTurn(turn + 1)}>Refresh</button></form>
-    <div class="filter"><Views at={place.value} /><span class="soft" role="status">{rows ? `${count(rows.length)} shown, ${count(looked)} looked at${searching ? " …" : ""}` : "…"}</span>
-      {fresh > 0 && !following && <button class="plain" onClick={() => setTurn(turn + 1)}>{count(fresh)} new: show</button>}
-      {acts.some(mayDo) && <span class="acts" role="group" aria-label={`Acts on ${what}`}><span>{what}:</span>
-        {acts.filter(mayDo).map((one) => <button onClick={() => act(one)} disabled={!rows?.length}>{one[0]!.toUpperCase() + one.slice(1)}…</button>)}
+    <div class="filter">
+      {acts.some(mayDo) && <span class={"acts" + (picked.size ? " chosen" : "")} role="group" aria-label={`Acts on ${what}`}><strong>{what}:</strong>
+        {acts.filter(mayDo).map((one) => <button onClick={() => act(one)} disabled={!rows?.length}>{title(one)}…</button>)}
         {picked.size === 2 && <button onClick={() => go(`${pageOf(name, queue, "compare")}?ids=${[...picked].join(",")}`)}>Compare</button>}
-        {!!picked.size && <button class="plain" onClick={() => setPicked(new Set())}>choose none</button>}</span>}</div>
-    {rows && !rows.length && !searching && <Empty>{filter ? "No message matches." : "The queue is empty."}{!filter && may("send") && <> Send one here, or: <code>openmsmq message send {shortName(queue)} --body hello</code></>}</Empty>}
+        {!!picked.size && <button class="plain" onClick={() => setPicked(new Set())}>choose none</button>}</span>}
+      {since && <span class="tag">{newest ? "until" : "since"} {since} <button class="plain" aria-label="from the beginning" onClick={() => go(address({ time: null, at: null }))}>✕</button></span>}
+      {fresh > 0 && !following && <button class="plain" onClick={() => setTurn(turn + 1)}>{count(fresh)} new: show</button>}
+      <span class="end"><span class="soft" role="status">{rows ? `${count(rows.length)} shown${filter ? `, ${count(looked)} looked at` : ""}${searching ? " …" : ""}` : "…"}</span> <Views at={place.value} /></span></div>
+    {rows && !rows.length && !searching && <Empty>{filter ? "No message matches." : since || at ? "No message is there." : "The queue is empty."}{!filter && !since && !at && may("send") && <> Send one here, or: <code>openmsmq message send {shortName(queue)} --body hello</code></>}</Empty>}
     {!!rows?.length && <div class="split"><div><div class="scroll" tabIndex={0} role="region" aria-label="Messages">
-      <table><thead><tr><th><span class="soft">✓</span></th><th>Arrived</th><th>Label</th><th class="num">Size</th><th class="num">Prio</th>{rows.some((one) => one.reason) && <th>Reason</th>}<th>Body</th></tr></thead>
+      <table><thead><tr><th><span class="soft">✓</span></th><th>Arrived</th><th>Label</th>{cells.map((one) => <th class={NUMBERS.includes(one) ? "num" : ""} title={one}>{plain(heading(one))}{isPath(one) && <button class="plain" aria-label={`remove column ${plain(heading(one))}`} onClick={() => show(columns.filter((other) => other !== one))}> ✕</button>}</th>)}</tr></thead>
         <tbody>{rows.map((one, n) => <tr aria-selected={n === focus} onClick={() => setFocus(n)} onDblClick={() => go(pageOf(name, queue, one.lookup_id))}>
           <td><input type="checkbox" aria-label={`choose ${plain(one.label) || one.id}`} checked={picked.has(one.lookup_id)} onChange={() => { setFocus(n); pick(one.lookup_id); }} /></td>
-          <td class="mono" title={one.arrived}>{time(one.arrived)}</td><td class="text name"><Link to={pageOf(name, queue, one.lookup_id)}>{plain(one.label) || "(no label)"}</Link></td>
-          <td class="num">{size(one.size)}</td><td class="num">{one.priority}</td>{rows.some((r) => r.reason) && <td class="text">{one.reason}</td>}<td class="text soft mono">{plain(one.preview)}</td></tr>)}</tbody></table></div>
-      <p class="acts">{next !== null && <button onClick={() => load(next, false)} disabled={searching}>More</button>}
-        {at && <Link to={address({ at: null })}>from the beginning</Link>}
-        <span class="soft"><kbd>?</kbd> shows all keys</span></p></div>
-      <aside class="pane" aria-label="Preview">{open ? <><h2>{plain(open.message.label) || "(no label)"}</h2><p class="soft">{open.body.format}, {size(open.body.size)}, from {open.message.source.slice(0, 8)}, sent {time(open.message.sent)}</p>
-        <Body details={open} base={`${base}/messages/${open.message.lookup_id}`} /><p><Link to={pageOf(name, queue, open.message.lookup_id)}>all properties and its life ›</Link></p></> : <p class="soft">Choose a message.</p>}</aside></div>}
-    {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) setTurn(turn + 1); }} />}
-    {setting && <QueueForm name={queue} onClose={() => setSetting(false)} />}
-    {sending && <Send base={base} onClose={(sent) => { setSending(false); if (sent) setTurn(turn + 1); }} />}
+          <td class="mono" title={exact(one.arrived)}>{time(one.arrived)}</td><td class="text name"><Link to={pageOf(name, queue, one.lookup_id)}>{plain(one.label) || "(no label)"}</Link></td>
+          {cells.map((column) => <td class={NUMBERS.includes(column) ? "num" : `text${column === "body" ? " soft mono" : ""}`}>{isPath(column) ? plain(one.columns[paths.indexOf(column)] || "") : KNOWN[column]!(one)}</td>)}</tr>)}</tbody></table></div>
+      <nav class="pages" aria-label="Pages"><button onClick={back} disabled={at === null}>‹ Previous</button><button onClick={forward} disabled={next === null || searching}>Next ›</button>
+        {at && <Link to={address({ at: null })}>from the beginning</Link>}<span class="soft">{order}; <kbd>n</kbd> <kbd>p</kbd> turn pages, <kbd>?</kbd> shows all keys</span></nav>
+      <Position base={base} at={(newest ? rows[0] : rows[0])?.arrived} total={messages ?? 0} onGo={(when) => go(address({ time: when, at: null }))} /></div>
+      <aside class="pane" aria-label="Preview">{open ? <><h2>{plain(open.message.label) || "(no label)"}</h2><p class="soft">{open.body.format}, {size(open.body.size)}, from {open.message.source.slice(0, 8)}, sent <When at={open.message.sent} /></p>
+        <Body details={open} base={`${base}/messages/${open.message.lookup_id}`} onColumn={addColumn} onFilter={narrow} /><p><Link to={pageOf(name, queue, open.message.lookup_id)}>all properties and its life ›</Link></p></> : <p class="soft">Choose a message.</p>}</aside></div>}
+    {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) { setPicked(new Set()); setTurn(turn + 1); } }} />}
+    {dialog === "set" && <QueueForm name={queue} onClose={() => setDialog("")} />}
+    {dialog === "send" && <Send base={base} queue={queue} onClose={(sent) => { setDialog(""); if (sent) setTurn(turn + 1); }} />}
+    {dialog === "import" && <Import base={base} queue={queue} onClose={(sent) => { setDialog(""); if (sent) setTurn(turn + 1); }} />}
+    {dialog === "columns" && <Columns columns={shown} onClose={() => setDialog("")} onShow={(next) => { setDialog(""); show(next); }} />}
+    {dialog === "time" && <GoToTime newest={newest} onClose={() => setDialog("")} onGo={(when) => { setDialog(""); go(address({ time: when, at: null })); }} />}
   </div>;
 }
 
-export function Send(props: { base: string; label?: string; text?: string; onClose: (sent: boolean) => void }) {
+function QueueCharts(props: { name: string; queue: string }) {
+  const [span, setSpan] = useState("15m");
+  const find = new URLSearchParams({ queue: props.queue, span });
+  const [series] = useData(() => api<Record<string, number[]>>(`${managerPath(props.name)}/series?${find}`), [props.name, props.queue, span], span === "15m" ? 2 : 30);
+  const times = series?.time || [];
+  return <section><p><Spans span={span} onChange={setSpan} /></p><div class="tiles">{series && [["messages", "messages", ""], ["in", "arrived", "/s"], ["out", "received", "/s"]].map(([word, key, unit]) =>
+    <Chart key={props.queue + key + span} title={word!} unit={unit} times={times} values={series[key!] || times.map(() => null)} />)}</div></section>;
+}
+
+/** A bar from the oldest to the newest message: where the page is, and how to go elsewhere. */
+function Position(props: { base: string; at?: string; total: number; onGo: (time: string) => void }) {
+  const [ends] = useData(async () => (await Promise.all(["", "&newest=true"].map((way) => api<MessagePage>(`${props.base}/messages?limit=1${way}`)))).map((page) => Date.parse(page.messages[0]?.arrived || "")), [props.base, Math.floor(props.total / 1000)]);
+  const [moved, setMoved] = useState<number>();
+  const [oldest, last] = ends || [];
+  if (oldest === undefined || last === undefined || !(last > oldest) || props.total <= PAGE) return null;
+  const now = moved ?? Math.min(Math.max(Date.parse(props.at || ""), oldest), last);
+  const words = (at: number) => time(new Date(at).toISOString());
+  return <label class="position"><span class="soft">{words(oldest)}</span><input type="range" aria-label="Position in time" aria-valuetext={words(now)} min={oldest} max={last} step={1000} value={now} onInput={(e) => setMoved(Number(e.currentTarget.value))} onChange={(e) => { setMoved(undefined); props.onGo(new Date(Number(e.currentTarget.value)).toISOString().slice(0, 19) + "Z"); }} /><span class="soft">{moved ? words(moved) : words(last)}</span></label>;
+}
+
+function Columns(props: { columns: string[]; onClose: () => void; onShow: (columns: string[]) => void }) {
+  const [chosen, setChosen] = useState(props.columns.filter((one) => !isPath(one)));
+  const [paths, setPaths] = useState(props.columns.filter(isPath).join("\n"));
+  const flip = (one: string, on: boolean) => setChosen(Object.keys(KNOWN).filter((other) => (other === one ? on : chosen.includes(other))));
+  return <Dialog title="Columns" onClose={props.onClose}><form onSubmit={(e) => { e.preventDefault(); props.onShow([...chosen, ...paths.split("\n").map((line) => line.trim()).filter(Boolean)]); }}>
+    <fieldset><legend>Properties</legend><div class="keys">{Object.keys(KNOWN).map((one, n) => <label class="check"><input {...(n ? {} : first)} type="checkbox" checked={chosen.includes(one)} onChange={(e) => flip(one, e.currentTarget.checked)} />{one}</label>)}</div></fieldset>
+    <label>From bodies, one in each line <textarea rows={4} class="mono" spellcheck={false} placeholder={"json:$.customer.name\nxpath:/order/@no\nheader.NServiceBus.FailedQ"} value={paths} onInput={(e) => setPaths(e.currentTarget.value)} /></label>
+    <p class="soft">In the tree of a body, “show as column” does the same. Columns are part of the address and of saved views.</p>
+    <div class="acts"><button type="button" onClick={props.onClose}>Cancel</button><button class="main">Show</button></div></form></Dialog>;
+}
+
+function GoToTime(props: { newest: boolean; onClose: () => void; onGo: (time: string) => void }) {
+  const [when, setWhen] = useState("-1h");
+  const pick = (text: string) => { const at = new Date(text); if (!isNaN(at.valueOf())) setWhen(at.toISOString().slice(0, 19) + "Z"); };
+  return <Dialog title="Go to a time" onClose={props.onClose}><form onSubmit={(e) => { e.preventDefault(); props.onGo(when.trim()); }}>
+    <p>{props.newest ? "Shows what had arrived until then, the newest first." : "Shows what arrived since then, the oldest first."}</p>
+    <label>Time <input {...first} required value={when} onInput={(e) => setWhen(e.currentTarget.value)} placeholder="-2h, or 2026-07-01T10:00" /></label>
+    <label>or pick one, in your zone <input type="datetime-local" step="1" onInput={(e) => pick(e.currentTarget.value)} /></label>
+    <div class="acts"><button type="button" onClick={props.onClose}>Cancel</button><button class="main">Go</button></div></form></Dialog>;
+}
+
+export function Send(props: { base: string; queue: string; label?: string; text?: string; onClose: (sent: boolean) => void }) {
   const [label, setLabel] = useState(props.label || "");
   const [text, setText] = useState(props.text || "");
   const [priority, setPriority] = useState("3");
   const [key] = useState(() => crypto.randomUUID?.() || String(Math.random()));
-  const send = () => api<{ id: string }>(`${props.base}/messages`, "POST", { label, text, priority: Number(priority) }, { "Idempotency-Key": key })
+  const request = { method: "POST", path: `${props.base}/messages`, body: { label, text, priority: Number(priority) }, headers: { "Idempotency-Key": key } };
+  const send = () => api<{ id: string }>(request.path, "POST", request.body, request.headers)
     .then((sent) => { say(`sent ${sent.id}`); props.onClose(true); }, failed);
-  return <Dialog title="Send a message" onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); send(); }}>
+  const word = (value: string) => `'${value.replaceAll("'", `'\\''`)}'`;
+  return <Dialog title={`Send a message to ${plain(shortName(props.queue))}`} onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); send(); }}>
     <label>Label <input {...first} value={label} maxLength={249} onInput={(e) => setLabel(e.currentTarget.value)} /></label>
     <label>Body <textarea rows={8} class="mono" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
     <label>Priority <select value={priority} onChange={(e) => setPriority(e.currentTarget.value)}>{[7, 6, 5, 4, 3, 2, 1, 0].map((n) => <option value={n}>{n}{n === 7 ? " (read first)" : n === 3 ? " (usual)" : ""}</option>)}</select></label>
+    <Command request={request}>{`openmsmq message send ${word(shortName(props.queue))} --label ${word(label)} --body ${word(text)}${priority === "3" ? "" : ` --priority ${priority}`}`}</Command>
     <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Send</button></div></form></Dialog>;
+}
+
+function Import(props: { base: string; queue: string; onClose: (sent: boolean) => void }) {
+  const [file, setFile] = useState<File>();
+  const send = async () => {
+    try {
+      const answer = await fetch(`/api/v1${props.base}/import`, { method: "POST", headers: { "X-OpenMSMQ": "1" }, credentials: "same-origin", body: await file!.text() });
+      const found = await answer.json();
+      if (!answer.ok) throw new Error(found.detail || found.title);
+      say(`sent ${many(found.sent, "message")}`); props.onClose(true);
+    } catch (error) { failed(error); }
+  };
+  return <Dialog title={`Import messages into ${plain(shortName(props.queue))}`} onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); send(); }}>
+    <p>A file of an export: one message in each line, as JSON. All of them are sent, or none.</p>
+    <label>File <input {...first} required type="file" accept=".jsonl,.ndjson,.json,application/x-ndjson" onChange={(e) => setFile(e.currentTarget.files?.[0])} /></label>
+    <Command>{`openmsmq message import ${shortName(props.queue)} messages.jsonl`}</Command>
+    <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main" disabled={!file}>Import</button></div></form></Dialog>;
 }

@@ -1,12 +1,10 @@
 // Messages on their way to other managers, and the sessions with them.
-import { api, managerPath, type Outgoing, type Row } from "./api";
+import { api, managerPath, pageOf, type Outgoing, type Row } from "./api";
 import { Dependents } from "./dependents";
 import { age, count, plain } from "./format";
 import { Sessions } from "./service";
 import { failed, manager, may, say } from "./state";
-import { Empty, Head, Rows, useData } from "./ui";
-
-const clock = (seconds: number | null) => seconds === null || !seconds ? "" : new Date(seconds * 1000).toLocaleTimeString("en-GB");
+import { Empty, Head, Link, Rows, useData } from "./ui";
 
 export function OutgoingScreen() {
   const name = manager.value, base = `${managerPath(name)}/outgoing`;
@@ -17,11 +15,18 @@ export function OutgoingScreen() {
   return <><Head title={`Outgoing messages of ${name}`} />
     {rows && !rows.length && <Empty>No messages wait for other managers.</Empty>}
     {!!rows?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Outgoing queues"><table class="outgoing"><thead><tr><th>Destination, next hop</th><th>State</th><th class="num">Waiting</th><th class="num" title="sent, and not confirmed yet">Unconfirmed</th><th class="num" title="arrived there, and not received by a program yet">Unread there</th><th class="num">Oldest</th><th>Last error</th><th><span class="soft">Acts</span></th></tr></thead>
-      <tbody>{rows.map((one) => <tr><td class="destination mono">{plain(one.name)}{one.next_hop && <><br /><span class="soft">{plain(one.next_hop)}</span></>}</td><td class={one.failures ? "bad" : one.state === "connected" ? "good" : ""}>{one.failures ? `✕\u00a0${one.state}` : one.state}</td><td class="num">{count(one.messages)}</td><td class="num">{count(one.unacknowledged)}</td><td class="num">{count(one.unprocessed)}</td><td class="num">{age(one.oldest_age)}</td>
-        <td class="wide">{one.failures ? `${one.failures} attempts failed: ${plain(one.last_error)}` : plain(one.last_error)}{!!one.next_retry && <span class="soft"> next try {clock(one.next_retry)}</span>}</td>
+      <tbody>{rows.map((one) => <tr><td class="destination mono">{plain(one.name)}{one.next_hop && <><br /><span class="soft">{plain(one.next_hop)}</span></>}</td><td class={one.failures ? "bad" : one.state === "connected" ? "good" : ""}>{one.failures ? `✕\u00a0${one.state}` : one.state}</td><td class="num"><Link to={pageOf(name, one.name)}>{count(one.messages)}</Link></td><td class="num">{count(one.unacknowledged)}</td><td class="num">{count(one.unprocessed)}</td><td class="num">{age(one.oldest_age)}</td>
+        <td class="wide">{one.failures ? `${one.failures} attempts failed: ${plain(one.last_error)}` : plain(one.last_error)}{!!one.next_retry && <span class="soft"> next try in {age(one.next_retry)}</span>}</td>
         <td class="acts">{may("operate") && <>{one.state === "on hold" ? <button onClick={() => act(one.name, "resume")}>Resume</button> : <button onClick={() => act(one.name, "pause")}>Pause</button>}<button onClick={() => act(one.name, "retry")}>Retry now</button></>}</td></tr>)}</tbody></table></div>}
     <Sessions name={name} />
     <Dependents name={name} />
-    {!!peers?.length && <><h2>Other managers</h2><Rows rows={peers} /></>}
+    {!!peers?.length && <><h2>Other managers</h2><Peers rows={peers} /></>}
     {!!groups?.length && <><h2>Multicast</h2>{groups.some((one) => one.lost) && <p class="bad">✕ Packets were lost for good: messages are missing.</p>}<Rows rows={groups} /></>}</>;
+}
+
+const listed = (value: unknown) => Array.isArray(value) ? value.join(", ") : value ? String(value) : "";
+function Peers(props: { rows: Row[] }) {
+  return <div class="scroll" tabIndex={0} role="region" aria-label="Other managers"><table><thead><tr><th>Manager</th><th>Address</th><th>Sessions with</th><th>Known how</th></tr></thead><tbody>{props.rows.map((one) =>
+    <tr><td class="wrap">{plain(listed(one.names)) || <span class="soft">no name yet</span>}<br /><span class="mono soft">{plain(String(one.id))}</span></td><td class="mono">{one.address ? plain(`${one.address}${one.port ? `:${one.port}` : ""}`) : <span class="soft">never dialled</span>}</td><td class="mono">{plain(listed(one.sessions)) || <span class="soft">none</span>}</td>
+      <td>{one.pinned ? "pinned by the configuration" : "as it says itself"}{one.relay ? ", relays" : ""}{one.missing ? <span class="bad">, {count(Number(one.missing))} messages missing</span> : ""}{listed(one.claimed_from) && <span class="warn">, also claimed from {plain(listed(one.claimed_from))}</span>}</td></tr>)}</tbody></table></div>;
 }

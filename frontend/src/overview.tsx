@@ -1,9 +1,9 @@
 // What operators keep on the second screen: is it healthy, what is stuck, who must act.
 import { api, managerPath, pageOf, type Finding, type ManagerView } from "./api";
 import { useState } from "preact/hooks";
-import { count, plain, size, time } from "./format";
+import { count, many, plain, size, time } from "./format";
 import { failed, manager, may, say, session } from "./state";
-import { Chart, Dialog, Empty, first, Head, Link, useData } from "./ui";
+import { Chart, Command, Dialog, Empty, first, Head, Link, Spans, useData } from "./ui";
 
 export const linkOf = (name: string, finding: Finding) =>
   finding.kind === "dead letters" || finding.kind === "poison" ? `/m/${encodeURIComponent(name)}/letters`
@@ -19,6 +19,7 @@ function Silence(props: { told: Told; onClose: () => void; onDone: (told: Told, 
     <p>{plain(props.told.one.text)}</p>
     <label>Hours <input type="number" min="1" max="720" required {...first} value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></label>
     <label>Reason, for the audit log <input maxLength={500} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+    <Command request={{ method: "POST", path: `${managerPath(props.told.name)}/findings/silence`, body: { kind: props.told.one.kind, queue: props.told.one.queue, hours: Number(hours) || 4, reason } }} />
     <div class="acts"><button type="button" onClick={props.onClose}>Cancel</button><button class="main">Silence</button></div></form></Dialog>;
 }
 
@@ -33,11 +34,14 @@ export function Overview() {
   const findings = found?.filter(({ one }) => !one.silenced), silent = found?.filter(({ one }) => one.silenced) || [];
   const silence = ({ name, one }: Told, hours: number, reason = "") => api(`${managerPath(name)}/findings/silence`, "POST", { kind: one.kind, queue: one.queue, hours, reason }).then(() => { say(hours ? `silent for ${hours} h` : "heard again"); setSilencing(undefined); again(); }, failed);
   const name = manager.value;
-  const [series] = useData(() => api<Record<string, (number | null)[]>>(managerPath(name) + "/series"), [name], 2);
+  const [span, setSpan] = useState("15m");
+  const [series] = useData(() => api<Record<string, (number | null)[]>>(`${managerPath(name)}/series?span=${span}`), [name, span], span === "15m" ? 2 : 30);
   const times = (series?.time || []) as number[];
-  const charts: [string, string, string][] = [["messages", "messages", ""], ["in", "arrived", "/s"], ["out", "received", "/s"], ["expired", "expired", "/s"], ["delivered elsewhere", "delivered", "/s"]];
+  const base = `/m/${encodeURIComponent(name)}`;
+  const charts: [string, string, string, string][] = [["waiting", "messages", "", `${base}/queues?nonempty=true&sort=-messages`], ["in", "arrived", "/s", `${base}/queues`], ["out", "received", "/s", `${base}/queues`], ["dead letters", "dead_letters", "", `${base}/letters`], ["expired", "expired", "/s", `${base}/letters`], ["rejected", "rejected", "/s", `${base}/letters`]];
+  const ill = new Set(findings?.map((told) => told.name)).size;
   return <>
-    <Head title="Overview" />
+    <Head title="Overview"><span class="soft" role="status">{many(names.length, "manager")}{findings && (ill ? <>, <strong class="bad">{ill === 1 ? "1 needs" : `${ill} need`} attention</strong></> : ", all well")}</span></Head>
     <h2 id="attention">Needs attention {findings?.length ? <span class="bad">({findings.length})</span> : null}</h2>
     {findings && !findings.length && <Empty>✓ Nothing needs attention.</Empty>}
     <ul class="findings" aria-labelledby="attention">{findings?.map(({ name, one }) => <li class={one.level}>
@@ -47,8 +51,8 @@ export function Overview() {
     {!!silent.length && <p class="soft">{silent.length} silent. <button class="plain" aria-expanded={showing} onClick={() => setShowing(!showing)}>{showing ? "hide" : "show"}</button></p>}
     {showing && <ul class="findings">{silent.map(({ name, one }) => <li class="silent"><span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)} <span class="soft">until {time(one.silenced!)}</span></span>{may("admin") && <button class="plain more" onClick={() => silence({ name, one }, 0)}>hear again</button>}</li>)}</ul>}
     {silencing && <Silence told={silencing} onClose={() => setSilencing(undefined)} onDone={silence} />}
-    <h2>{plain(name)}, last 15 minutes</h2>
-    <div class="tiles">{series && charts.map(([title, key, unit]) => <Chart key={name + key} title={title} unit={unit} times={times} values={series[key] || times.map(() => null)} />)}</div>
+    <div class="head sub"><h2>{plain(name)}</h2><div class="acts"><Spans span={span} onChange={setSpan} /></div></div>
+    <div class="tiles">{series && charts.map(([title, key, unit, to]) => <Chart key={name + key + span} title={title} unit={unit} to={to} times={times} values={series[key] || times.map(() => null)} />)}</div>
     <h2>Managers</h2>
     <div class="scroll" tabIndex={0} role="region" aria-label="Managers"><table><thead><tr><th>Manager</th><th>State</th><th class="num">Queues</th><th class="num">Messages</th><th class="num">Bytes</th><th class="num">Dead letters</th><th class="num">Outgoing</th><th class="num">In</th><th class="num">Out</th></tr></thead>
       <tbody>{managers?.map((one) => { const base = `/m/${encodeURIComponent(one.name)}`; return <tr>

@@ -20,6 +20,6 @@ export function Pipelines() {
         <td class="acts">{may("operate") && one.state === "running" && <button onClick={() => setEnding(one)}>Stop…</button>}</td></tr>)}</tbody></table></div>}
     <h2>Subscriptions of {plain(name)}</h2>
     {rows && !rows.length && <Empty>No one subscribes to a queue.</Empty>}{!!rows?.length && <Rows rows={rows} />}
-    {ending && <Dialog title={`Stop ${plain(ending.name)}?`} onClose={() => setEnding(undefined)}><p>It ends after the batch that it is at, and goes on from there when it is run again. Nothing is lost.</p><Command>{`openmsmq pipeline stop ${ending.name}`}</Command>
+    {ending && <Dialog title={`Stop ${plain(ending.name)}?`} onClose={() => setEnding(undefined)}><p>It ends after the batch that it is at, and goes on from there when it is run again. Nothing is lost.</p><Command request={{ method: "POST", path: `/pipelines/${encodeURIComponent(ending.name)}/stop` }}>{`openmsmq pipeline stop ${ending.name}`}</Command>
       <div class="acts"><button {...first} onClick={() => setEnding(undefined)}>Cancel</button><button class="danger" onClick={() => stop(ending)}>Stop</button></div></Dialog>}</>;
 }

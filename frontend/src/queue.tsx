@@ -34,7 +34,7 @@ export function QueueForm(props: { name: string; onClose: (changed: boolean) => 
     {FIELDS.map((one, at) => { const value = now(one.key); return one.kind === "check" ? <label class="check"><input type="checkbox" checked={!!value} onChange={(e) => change(one.key, e.currentTarget.checked)} />{one.title}</label>
       : <label>{one.title} {Array.isArray(one.kind) ? <select value={String(value)} onChange={(e) => change(one.key, one.key === "privacy" ? Number(e.currentTarget.value) : e.currentTarget.value)}>{one.kind.map((word) => <option value={one.key === "privacy" ? word[0] : word}>{word}</option>)}</select>
         : <input {...(at === 0 ? first : {})} type={one.kind} min="0" placeholder={one.hint} maxLength={124} value={value === null ? "" : String(value)} onInput={(e) => { const text = e.currentTarget.value; change(one.key, one.kind === "text" ? text : text === "" ? (one.hint?.startsWith("empty") ? null : 0) : Number(text)); }} />}</label>; })}
-    {!!line.length && <Command>{`openmsmq queue set ${shortName(queue.name)} ${line.join(" ")}`}</Command>}
+    {!!line.length && <Command request={{ method: "PATCH", path: base, body: given, headers: { "If-Match": tag } }}>{`openmsmq queue set ${shortName(queue.name)} ${line.join(" ")}`}</Command>}
     <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main" disabled={!Object.keys(given).length}>Save</button></div></form></Dialog>;
 }
 
@@ -49,6 +49,6 @@ export function NewQueue(props: { onClose: (made: boolean) => void }) {
     <label>Label <input value={label} onInput={(e) => setLabel(e.currentTarget.value)} /></label>
     <label class="check"><input type="checkbox" checked={transactional} onChange={(e) => setTransactional(e.currentTarget.checked)} />transactional: exactly once and in order</label>
     <label class="check"><input type="checkbox" checked={journal} onChange={(e) => setJournal(e.currentTarget.checked)} />journal: keep copies of what is received</label>
-    <Command>{`openmsmq queue create ${name || "NAME"}${transactional ? " --transactional" : ""}${journal ? " --journal" : ""}${label ? ` --label ${JSON.stringify(label)}` : ""}`}</Command>
+    <Command request={{ method: "POST", path: `${managerPath(manager.value)}/queues`, body: { name, label, transactional, journal } }}>{`openmsmq queue create ${name || "NAME"}${transactional ? " --transactional" : ""}${journal ? " --journal" : ""}${label ? ` --label ${JSON.stringify(label)}` : ""}`}</Command>
     <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Create</button></div></form></Dialog>;
 }

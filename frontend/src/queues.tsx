@@ -4,8 +4,10 @@ import { api, managerPath, pageOf, queuePath, type QueueView } from "./api";
 import { NewQueue, QueueForm } from "./queue";
 import { age, count, many, plain, shortName, size, speed } from "./format";
 import { failed, live, manager, may, query, say } from "./state";
-import { Dialog, Empty, first, Head, Link, PlanDialog, useData, Views, type Wanted } from "./ui";
+import { Command, Dialog, Empty, first, Head, Link, PlanDialog, Quota, Spark, useData, Views, type Wanted } from "./ui";
 
+/** A subqueue or a journal under its queue: `;poison`, `Journal$`. */
+const childName = (name: string) => name.includes(";") ? `${shortName(name.split(";")[0]!)};${name.split(";")[1]}` : shortName(name);
 const HIDDEN = ["unconfirmed", "reserved", "delayed"];
 
 export function Queues() {
@@ -19,7 +21,7 @@ export function Queues() {
   const [wanted, setWanted] = useState<Wanted>();
   const [setting, setSetting] = useState<string>();
   const [deleting, setDeleting] = useState<QueueView>();
-  const find = new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort, limit: "500" });
+  const find = new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort, limit: "500", trend: "true" });
   const [page, again] = useData(() => api<{ queues: QueueView[]; total: number; next: string | null }>(`${managerPath(name)}/queues?${find}`), [name, pattern, everything, nonempty, sort], 5);
   const by = (key: string, title: string, cls = "num") => <th class={cls} aria-sort={sort.endsWith(key) ? (sort.startsWith("-") ? "descending" : "ascending") : undefined}>
     <button onClick={() => setSort(sort === `-${key}` ? key : `-${key}`)}>{title}{sort === `-${key}` ? " ▾" : sort === key ? " ▴" : ""}</button></th>;
@@ -31,22 +33,23 @@ export function Queues() {
       <Views at={`/m/${encodeURIComponent(name)}/queues?${new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort })}`} />
       <span class="soft">{page ? many(page.total, "queue") : "…"}</span></div>
     {page && !page.queues.length && <Empty>{pattern || nonempty ? "No queue is like this." : "There is no queue yet."}{may("admin") && <> <button class="plain" onClick={() => setCreating(true)}>Create one</button></>}</Empty>}
-    {!!page?.queues.length && <div class="scroll" tabIndex={0} role="region" aria-label="Queues"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th class="num">Quota</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
+    {!!page?.queues.length && <div class="scroll" tabIndex={0} role="region" aria-label="Queues"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th>Last hour</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th>Quota</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{page.queues.filter((one) => !HIDDEN.includes(one.kind) || one.messages).map((one) => { const now = live.value[one.name]; const messages = now ? now[0] : one.messages; const old = now ? now[2] : one.oldest_age;
         const own = one.kind === "private" || one.kind === "public"; const child = one.kind === "journal" || one.kind === "subqueue";
-        return <tr class={child ? "child" : ""}><td class="name" title={plain(one.name)}><Link to={pageOf(name, one.name)}>{plain(shortName(one.name))}</Link></td>
+        return <tr class={child ? "child" : ""}><td class="name" title={plain(one.label ? `${one.name}: ${one.label}` : one.name)}><Link to={pageOf(name, one.name)}>{plain(child ? childName(one.name) : shortName(one.name))}</Link>{one.label && <span class="soft"> {plain(one.label)}</span>}</td>
           <td class={"num" + (one.name.includes("DeadLetter") && messages ? " bad" : "")}><Link to={pageOf(name, one.name)}>{count(messages)}</Link></td>
-          <td class="num">{speed(now ? now[5] : one.arriving)}</td><td class="num">{speed(now ? now[6] : one.leaving)}</td><td class="num">{size(now ? now[1] : one.bytes)}</td>
+          <td class="num">{speed(now ? now[5] : one.arriving)}</td><td class="num">{speed(now ? now[6] : one.leaving)}</td><td><Spark values={one.trend} title="messages" /></td><td class="num">{size(now ? now[1] : one.bytes)}</td>
           <td class={"num" + (old !== null && old >= 3600 && own ? " warn" : "")}>{age(old)}</td>
-          <td class="num">{one.quota === null ? <span class="soft">–</span> : `${Math.round((100 * one.bytes) / 1024 / Math.max(1, one.quota))} % of ${size(one.quota * 1024)}`}</td>
-          <td class="tags"><span class="tag">{one.kind}</span>{(now ? now[3] : one.state) === "active" && <span class="tag good">open</span>}{one.transactional && <span class="tag">transactional</span>}{one.journal && <span class="tag">journal</span>}{one.restricted && <span class="tag">restricted</span>}</td>
-          <td class="acts">{may("admin") && own && <button class="plain" onClick={() => setSetting(one.name)}>set…</button>}{may("read") && one.kind !== "outgoing" && !!messages && <button class="plain" onClick={() => setWanted({ manager: name, queue: one.name, act: "purge" })}>purge…</button>}
-            {may("admin") && own && <button class="plain" onClick={() => setDeleting(one)}>delete…</button>}</td></tr>; })}</tbody></table></div>}
+          <td>{own || one.quota !== null ? <Quota bytes={now ? now[1] : one.bytes} quota={one.quota} /> : null}</td>
+          <td class="tags">{one.kind !== "private" && <span class="tag">{one.kind}</span>}{one.transactional && <span class="tag" title="transactional: exactly once and in order">tx</span>}{one.journal && <span class="tag">journal</span>}{one.restricted && <span class="tag">restricted</span>}{!!one.delayed && <span class="tag">{count(one.delayed)} delayed</span>}{own && !!messages && (now ? now[3] : one.state) !== "active" ? <span class="tag warn" title="messages wait, and no program has the queue open">not open</span> : null}</td>
+          <td class="acts">{may("admin") && own && <button class="plain" aria-label={`set ${plain(one.name)}`} onClick={() => setSetting(one.name)}>set…</button>}{may("read") && one.kind !== "outgoing" && !!messages && <button class="plain" aria-label={`purge ${plain(one.name)}`} onClick={() => setWanted({ manager: name, queue: one.name, act: "purge" })}>purge…</button>}
+            {may("admin") && own && <button class="plain" aria-label={`delete ${plain(one.name)}`} onClick={() => setDeleting(one)}>delete…</button>}</td></tr>; })}</tbody></table></div>}
     {setting && <QueueForm name={setting} onClose={(changed) => { setSetting(undefined); if (changed) again(); }} />}
     {creating && <NewQueue onClose={(made) => { setCreating(false); if (made) again(); }} />}
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) again(); }} />}
     {deleting && <Dialog title={`Delete ${shortName(deleting.name)}?`} onClose={() => setDeleting(undefined)}>
       <p>The queue <code>{plain(deleting.name)}</code> with its <strong>{many(deleting.messages, "message")}</strong>, its journal and subqueues is gone for good. <a href={`/api/v1${queuePath(name, deleting.name)}/export`}>Export first</a></p>
+      <Command request={{ method: "DELETE", path: `${queuePath(name, deleting.name)}?messages=${deleting.messages}` }}>{`openmsmq queue delete '${shortName(deleting.name)}'`}</Command>
       <div class="acts"><button {...first} onClick={() => setDeleting(undefined)}>Cancel</button><button class="danger" onClick={() =>
         api(`${queuePath(name, deleting.name)}?messages=${deleting.messages}`, "DELETE").then(() => { say(`deleted ${deleting.name}`); setDeleting(undefined); again(); }, failed)}>Delete the queue and {many(deleting.messages, "message")}</button></div></Dialog>}
   </>;

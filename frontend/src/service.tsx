@@ -3,15 +3,15 @@ import { useState } from "preact/hooks";
 import { api, apiWithTag, managerPath } from "./api";
 import { age, count, plain, size, time as when } from "./format";
 import { failed, may, say } from "./state";
-import { Command, Dialog, Empty, useData } from "./ui";
+import { Command, copy, Dialog, Empty, useData } from "./ui";
 
 interface SessionRow { id: string; kind: string; peer: string; name: string; who: string; incoming: boolean; is_open: boolean; age: number; received: number; sent: number }
 interface Recording { id: string; state: string; peer: string; began: string; until: string; by: string; files: { name: string; size: number }[] }
-interface Token { id: string; role: string; queues: string[]; label: string; created: string; expires: string | null; used: string | null }
+export interface Token { id: string; role: string; queues: string[]; label: string; created: string; expires: string | null; used: string | null }
 interface Option { place: string; running: string; file: string; is_default: boolean; needs_restart: boolean; reloads: boolean; help: string }
 interface Step { action: string; name: string; changes: Record<string, [unknown, unknown]>; messages: number }
 const SIGNS: Record<string, string> = { create: "+", change: "~", delete: "−", keep: "=" };
-const RIGHTS = ["watch", "peek", "read", "send", "operate", "admin"];
+export const RIGHTS = ["watch", "peek", "read", "send", "operate", "admin"];
 
 export function Sessions(props: { name: string }) {
   const base = managerPath(props.name);
@@ -31,11 +31,12 @@ export function Sessions(props: { name: string }) {
     {may("admin") && <form class="filter" onSubmit={(e) => { e.preventDefault(); act(api(`${base}/recordings`, "POST", { seconds: Number(seconds) || 60, peer }), "recording"); }}>
       <label>Seconds <input type="number" min="1" max="3600" value={seconds} onInput={(e) => setSeconds(e.currentTarget.value)} /></label><label>Only with <input placeholder="IP address" value={peer} onInput={(e) => setPeer(e.currentTarget.value)} /></label>
       <button class="main" disabled={!!running}>Record</button></form>}
+    {may("admin") && <Command request={{ method: "POST", path: `${base}/recordings`, body: { seconds: Number(seconds) || 60, peer } }}>{`openmsmq recording start --seconds ${Number(seconds) || 60}${peer ? ` --peer ${peer}` : ""}`}</Command>}
     {recordings && !recordings.length && <Empty>Nothing was recorded.</Empty>}
     {!!recordings?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Recordings"><table><thead><tr><th>Recording</th><th>State</th><th>With</th><th>Until</th><th>By</th><th>Files</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{recordings.map((one) => <tr><td class="mono">{one.id}</td><td>{one.state}</td><td>{plain(one.peer) || "all"}</td><td>{when(one.until)}</td><td>{plain(one.by)}</td><td class="wrap">{one.files.map((file) => <div>{may("admin") ? <a href={`/api/v1${base}/recordings/${one.id}/${encodeURIComponent(file.name)}`} download>{file.name}</a> : file.name} {size(file.size)}</div>)}</td>
         <td class="acts">{may("admin") && (one.state === "running" ? <button onClick={() => act(api(`${base}/recordings/${one.id}/stop`, "POST"), `stopped ${one.id}`)}>Stop</button> : <button onClick={() => act(api(`${base}/recordings/${one.id}`, "DELETE"), `removed ${one.id}`)}>Remove</button>)}</td></tr>)}</tbody></table></div>}
-    {ending && <Dialog title={`End session ${ending.id} with ${plain(ending.peer)}?`} onClose={() => setEnding(undefined)}><p>Who was connected may connect again. Messages that were not confirmed are sent again.</p><Command>{`openmsmq session end ${ending.id}`}</Command>
+    {ending && <Dialog title={`End session ${ending.id} with ${plain(ending.peer)}?`} onClose={() => setEnding(undefined)}><p>Who was connected may connect again. Messages that were not confirmed are sent again.</p><Command request={{ method: "DELETE", path: `${base}/sessions/${ending.id}` }}>{`openmsmq session end ${ending.id}`}</Command>
       <div class="acts"><button onClick={() => setEnding(undefined)}>Cancel</button><button class="danger" onClick={() => { act(api(`${base}/sessions/${ending.id}`, "DELETE"), `ended ${ending.id}`); setEnding(undefined); }}>End</button></div></Dialog>}</>;
 }
 
@@ -49,15 +50,16 @@ export function Tokens(props: { name: string }) {
   const [days, setDays] = useState("90");
   const [secret, setSecret] = useState("");
   const [revoking, setRevoking] = useState<Token>();
-  const make = () => api<{ secret: string }>(base, "POST", { role, label, queues: queues.split(/[\s,]+/).filter(Boolean), expires: Number(days) ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null }).then((made) => { setSecret(made.secret); again(); }, failed);
+  const asked = { role, label, queues: queues.split(/[\s,]+/).filter(Boolean), expires: Number(days) ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null };
+  const make = () => api<{ secret: string }>(base, "POST", asked).then((made) => { setSecret(made.secret); again(); }, failed);
   return <><h2>Tokens</h2><div class="filter"><button class="main" onClick={() => { setSecret(""); setMaking(true); }}>New token…</button></div>
     {rows && !rows.length && <Empty>None. Programs of other computers need one.</Empty>}
     {!!rows?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Tokens"><table><thead><tr><th>Id</th><th>Role</th><th>Queues</th><th>Label</th><th>Created</th><th>Expires</th><th>Last used</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{rows.map((one) => <tr><td class="mono">{one.id}</td><td>{one.role}</td><td class="wrap">{one.queues.map(plain).join(", ") || "all"}</td><td class="wrap">{plain(one.label)}</td><td>{when(one.created)}</td><td>{one.expires ? when(one.expires) : "never"}</td><td>{one.used ? when(one.used) : <span class="soft">not since the start</span>}</td><td class="acts"><button onClick={() => setRevoking(one)}>Revoke…</button></td></tr>)}</tbody></table></div>}
-    {making && <Dialog title="New token" onClose={() => setMaking(false)}>{secret ? <><p role="status">This is shown once. Keep it safe.</p><p><code class="secret">{secret}</code></p><div class="acts"><button class="main" onClick={() => setMaking(false)}>Close</button></div></> :
+    {making && <Dialog title="New token" onClose={() => setMaking(false)}>{secret ? <><p role="status">This is shown once. Keep it safe.</p><p><code class="secret">{secret}</code> <button class="plain" onClick={() => copy(secret)}>copy</button></p><div class="acts"><button class="main" onClick={() => setMaking(false)}>Close</button></div></> :
       <form onSubmit={(e) => { e.preventDefault(); make(); }}><label>Role <select value={role} onChange={(e) => setRole(e.currentTarget.value)}>{RIGHTS.map((one) => <option>{one}</option>)}</select></label><label>Queues <input placeholder="all, or patterns: orders* jobs" value={queues} onInput={(e) => setQueues(e.currentTarget.value)} /></label><label>Who has it <input value={label} maxLength={200} onInput={(e) => setLabel(e.currentTarget.value)} /></label><label>Days until it expires, 0 for never <input type="number" min="0" max="36500" value={days} onInput={(e) => setDays(e.currentTarget.value)} /></label>
-        <Command>{`openmsmq token create --role ${role}${Number(days) ? ` --expires ${days}` : ""}`}</Command><div class="acts"><button type="button" onClick={() => setMaking(false)}>Cancel</button><button class="main">Create</button></div></form>}</Dialog>}
-    {revoking && <Dialog title={`Revoke token ${revoking.id}?`} onClose={() => setRevoking(undefined)}><p>{plain(revoking.label) || "It has no label"}. Programs that use it are disconnected.</p><Command>{`openmsmq token revoke ${revoking.id}`}</Command>
+        <Command request={{ method: "POST", path: base, body: asked }}>{`openmsmq token create --role ${role}${Number(days) ? ` --expires ${days}` : ""}`}</Command><div class="acts"><button type="button" onClick={() => setMaking(false)}>Cancel</button><button class="main">Create</button></div></form>}</Dialog>}
+    {revoking && <Dialog title={`Revoke token ${revoking.id}?`} onClose={() => setRevoking(undefined)}><p>{plain(revoking.label) || "It has no label"}. Programs that use it are disconnected.</p><Command request={{ method: "DELETE", path: `${base}/${revoking.id}` }}>{`openmsmq token revoke ${revoking.id}`}</Command>
       <div class="acts"><button onClick={() => setRevoking(undefined)}>Cancel</button><button class="danger" onClick={() => api(`${base}/${revoking.id}`, "DELETE").then(() => { say(`revoked ${revoking.id}`); setRevoking(undefined); again(); }, failed)}>Revoke</button></div></Dialog>}</>;
 }
 
@@ -85,5 +87,5 @@ export function Apply(props: { name: string; onDone: () => void }) {
     <label class="inline"><input type="checkbox" checked={prune} onChange={(e) => { setPrune(e.currentTarget.checked); setPlan(undefined); }} /> delete queues that are not in it</label>
     <div class="acts"><button class={plan ? "" : "main"}>Show the plan</button></div></form>
     {plan && <><table><thead><tr><th><span class="soft">Sign</span></th><th>Step</th><th>Name</th><th>Changes</th></tr></thead><tbody>{plan.steps.map((one) => <tr><td class="mono">{SIGNS[one.action]}</td><td>{one.action}</td><td class="mono">{plain(one.name) || "settings"}</td><td class="wrap">{one.action === "delete" ? `${count(one.messages)} messages go with it` : plain(words(one))}</td></tr>)}</tbody></table>
-      <Command>{`openmsmq apply FILE.toml${prune ? " --prune" : ""}`}</Command><div class="acts">{may("admin") && <button class="main" disabled={!todo} onClick={run}>{todo ? `Apply ${count(todo)}` : "Nothing to do"}</button>}</div></>}</>;
+      <Command request={{ method: "POST", path: base, body: { plan: text, prune, dry_run: false }, headers: { "If-Match": plan.tag } }}>{`openmsmq apply FILE.toml${prune ? " --prune" : ""}`}</Command><div class="acts">{may("admin") && <button class="main" disabled={!todo} onClick={run}>{todo ? `Apply ${count(todo)}` : "Nothing to do"}</button>}</div></>}</>;
 }

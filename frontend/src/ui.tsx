@@ -3,8 +3,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { api, type Plan, type Row } from "./api";
-import { count, many, plain, shortName } from "./format";
-import { failed, go, say } from "./state";
+import { count, exact, many, plain, shortName, time } from "./format";
+import { failed, go, say, session } from "./state";
 
 export function Link(props: { to: string; class?: string; current?: boolean; title?: string; children: ComponentChildren }) {
   return <a href={props.to} class={props.class} title={props.title} aria-current={props.current ? "page" : undefined}
@@ -12,9 +12,10 @@ export function Link(props: { to: string; class?: string; current?: boolean; tit
     {props.children}</a>;
 }
 
-export function Head(props: { title: string; children?: ComponentChildren }) {
-  useEffect(() => { document.title = `${props.title} – OpenMSMQ`; }, [props.title]);
-  return <header class="head"><h1>{plain(props.title)}</h1><div class="acts">{props.children}</div></header>;
+export function Head(props: { title: string; over?: ComponentChildren; children?: ComponentChildren }) {
+  const readOnly = session.value?.read_only ? " (read-only)" : "";
+  useEffect(() => { document.title = `${plain(props.title)} – OpenMSMQ${readOnly}`; }, [props.title, readOnly]);
+  return <header class="head"><div>{props.over && <p class="over">{props.over}</p>}<h1>{plain(props.title)}</h1></div><div class="acts">{props.children}</div></header>;
 }
 
 /** What a request answers, asked again when `keys` change and every `every` seconds. */
@@ -46,13 +47,47 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     <h2 id="dialog-title">{props.title}</h2>{props.children}</dialog>;
 }
 
-/** The same act on the command line. */
-export const Command = (props: { children: string }) => <p class="command">The same on the command line: <code>{plain(props.children)}</code></p>;
+export interface Request { method: string; path: string; body?: unknown; headers?: Record<string, string> }
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+/** A request as a line for a shell. */
+export function curlOf(request: Request): string {
+  const words = ["curl", ...(request.method === "GET" ? [] : ["-X", request.method]), "-H", '"Authorization: Bearer $OPENMSMQ_TOKEN"'];
+  for (const [name, value] of Object.entries(request.headers || {})) words.push("-H", quoted(`${name}: ${value}`));
+  if (request.body !== undefined) words.push("-H", quoted("Content-Type: application/json"), "--data", quoted(JSON.stringify(request.body)));
+  return [...words, quoted(`${location.origin}/api/v1${request.path}`)].join(" ");
+}
+
+/** Puts a text on the clipboard, in pages without TLS, too. */
+export async function copy(text: string) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const box = document.createElement("textarea");
+    box.value = text;
+    (document.querySelector("dialog[open]") || document.body).append(box);
+    box.select();
+    document.execCommand("copy");
+    box.remove();
+  }
+  say("copied");
+}
+
+/** The same act on the command line and over REST, to be copied. */
+export function Command(props: { children?: string; request?: Request }) {
+  const lines: [string, string][] = [...(props.children ? [["command line", props.children] as [string, string]] : []), ...(props.request ? [["curl", curlOf(props.request)] as [string, string]] : [])];
+  return <details class="same"><summary>The same as a command</summary><dl>{lines.map(([title, line]) => <div><dt>{title}</dt><dd><code>{plain(line)}</code> <button type="button" class="plain" aria-label={`Copy for ${title}`} onClick={() => copy(line)}>copy</button></dd></div>)}</dl></details>;
+}
+
+/** A time with its zone, and how long ago that was, for who points at it. */
+export const When = (props: { at: string; class?: string }) => <time class={props.class} dateTime={props.at} title={exact(props.at)}>{time(props.at)}</time>;
 /** A button of a row. */
 export const Act = (props: { main?: boolean; onClick: () => void; children: ComponentChildren }) => <button class={props.main ? "main" : ""} onClick={props.onClick}>{props.children}</button>;
 
 export interface Wanted { manager: string; queue: string; act: string; ids?: string[]; filter?: string }
 
+/** What an export of the same messages asks for. */
+const exportQuery = (wanted: Wanted) => wanted.ids && wanted.ids.length <= 200 ? wanted.ids.map((id) => `lookup_id=${id}`).join("&") : `filter=${encodeURIComponent(wanted.filter || "")}`;
 const isKept = (queue: string) => !/\$$/.test(queue) && !/;console-trash$/.test(queue);
 
 /** Freezes an act as a plan, shows it, runs it, follows it, and takes it back where that is possible. */
@@ -90,12 +125,12 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
       {wanted.act === "delete" && isKept(wanted.queue) && <fieldset><legend>Deleted messages</legend>
         <label class="check"><input type="radio" name="where" checked={!forGood} onChange={() => setForGood(false)} />go to the trash of the queue for 24 hours, and can be restored</label>
         <label class="check"><input type="radio" name="where" checked={forGood} onChange={() => setForGood(true)} />are gone for good, at once</label></fieldset>}
-      {removes && forGood && <p class="warn">! What is removed cannot be brought back. <a href={`/api/v1/managers/${encodeURIComponent(wanted.manager)}/queues/${encodeURIComponent(wanted.queue)}/export?filter=${encodeURIComponent(wanted.filter || "")}`}>Export first</a></p>}
+      {removes && forGood && <p class="warn">! What is removed cannot be brought back. <a href={`/api/v1/managers/${encodeURIComponent(wanted.manager)}/queues/${encodeURIComponent(wanted.queue)}/export?${exportQuery(wanted)}`}>Export first</a></p>}
       {renews && <label>Lifetime of the new messages <select value={life} onChange={(e) => setLife(e.currentTarget.value)}>
         <option value="none">for ever</option><option value="keep">as before (what expired may expire again)</option>
         <option value="3600">one hour</option><option value="86400">one day</option></select></label>}
       {renews && <label>Messages a second, at most <input type="number" min="1" max="100000" placeholder="as fast as it can" value={rate} onInput={(e) => setRate(e.currentTarget.value)} /></label>}
-      <label>Reason, for the audit log <input required={removes && forGood} {...(needsTarget ? {} : first)} maxLength={500} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+      <label>{removes && forGood ? "Reason, for the audit log" : "Reason, for the audit log (may be empty)"} <input required={removes && forGood} {...(needsTarget ? {} : first)} maxLength={500} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
       <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Make a plan</button></div>
     </form>}
     {plan && <>
@@ -106,7 +141,7 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
       <div class="bar" role="progressbar" aria-label="progress" aria-valuenow={plan.count - left} aria-valuemin={0} aria-valuemax={plan.count}>
         <div ref={(bar) => { if (bar) bar.style.width = `${plan.count ? (100 * (plan.count - left)) / plan.count : 0}%`; }} /></div>
       <p role="status">{plan.state}: {count(plan.done)} done{plan.gone ? `, ${count(plan.gone)} were gone` : ""}, {count(left)} left. {plain(plan.error)}</p>
-      <Command>{plan.command}</Command>
+      <Command request={{ method: "POST", path: "/plans", body: asked }}>{plan.command}</Command>
       <div class="acts">
         {running ? <button onClick={() => api<Plan>(`/plans/${plan.id}/stop`, "POST").then(setPlan, failed)}>Stop</button>
           : <button onClick={() => { if (done) say(`${word}: ${many(plan.done, "message")}`); props.onClose(changed); }}>{done ? "Close" : "Cancel"}</button>}
@@ -122,32 +157,63 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
 function atLeastAMinute(min: number | null, max: number | null): [number, number] {
   const now = Date.now() / 1000;
   const end = max !== null && Math.abs(max - now) < 86_400 ? max : now;
-  return [Math.min(min !== null && min > end - 86_400 ? min : end, end - 60), end];
+  return [Math.min(min !== null && min > end - 90_000 ? min : end, end - 60), end];
 }
 
-export function Chart(props: { title: string; times: number[]; values: (number | null)[]; unit?: string }) {
+const clock = (seconds: number, exactly = false) => new Date(seconds * 1000).toLocaleTimeString("en-GB", exactly ? {} : { hour: "2-digit", minute: "2-digit" });
+const short = (n: number) => n >= 1e6 ? `${+(n / 1e6).toPrecision(3)}M` : n >= 1e4 ? `${+(n / 1e3).toPrecision(3)}k` : String(+n.toPrecision(4));
+
+/** A number over time, as a picture, and as a table for who cannot see it. */
+export function Chart(props: { title: string; times: number[]; values: (number | null)[]; unit?: string; to?: string }) {
   const ref = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const last = props.values[props.values.length - 1];
+  const [table, setTable] = useState(false);
+  const { times, values } = props;
+  const last = values[values.length - 1];
   useEffect(() => {
     const box = ref.current!;
     const ink = getComputedStyle(box).color, accent = getComputedStyle(box).getPropertyValue("--accent").trim() || "#2457c5";
-    const axis = { stroke: ink, grid: { stroke: "rgba(128,128,128,.2)", width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+    const axis = { stroke: ink, grid: { stroke: "rgba(128,128,128,.18)", width: 1 }, ticks: { show: false }, font: "11px system-ui" };
     plot.current = new uPlot({
-      width: box.clientWidth || 300, height: 110, legend: { show: false }, cursor: { show: false }, padding: [6, 4, 0, 0],
-      scales: { x: { range: (_u, min, max) => atLeastAMinute(min, max) }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.1)] } },
-      axes: [{ ...axis, size: 22, space: 70 }, { ...axis, size: 44, space: 32 }],
-      series: [{}, { stroke: accent, fill: accent + "22", width: 1.5, points: { show: false } }],
-    }, [props.times, props.values] as uPlot.AlignedData, box);
-    const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height: 110 }));
+      width: box.clientWidth || 300, height: 100, legend: { show: false }, cursor: { show: false }, padding: [8, 4, 0, 0],
+      scales: { x: { range: (_u, min, max) => atLeastAMinute(min, max) }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.15)] } },
+      axes: [{ ...axis, size: 20, space: 64, values: (u, all) => all.map((one) => clock(one, (u.scales.x!.max ?? 0) - (u.scales.x!.min ?? 0) < 240)) }, { ...axis, size: 40, space: 30, values: (_u, all) => all.map(short) }],
+      series: [{}, { stroke: accent, fill: accent + "22", width: 1.5, points: { show: (u) => u.data[0].length < 3 } }],
+    }, [times, values] as uPlot.AlignedData, box);
+    const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height: 100 }));
     observer.observe(box);
     return () => { observer.disconnect(); plot.current?.destroy(); };
   }, []);
-  useEffect(() => { plot.current?.setSize({ width: ref.current!.clientWidth, height: 110 }); plot.current?.setData([props.times, props.values] as uPlot.AlignedData); }, [props.times.length, last, props.times[0]]);
+  useEffect(() => { plot.current?.setSize({ width: ref.current!.clientWidth, height: 100 }); plot.current?.setData([times, values] as uPlot.AlignedData); }, [times.length, last, times[0]]);
   const now = last === null || last === undefined ? "–" : `${count(Math.round(last * 10) / 10)}${props.unit || ""}`;
-  return <figure class="tile"><figcaption>{props.title} <strong>{now}</strong></figcaption>
-    <div ref={ref} class="plot" role="img" aria-label={`${props.title}: now ${now}`} /></figure>;
+  const known = values.filter((one): one is number => one !== null && one !== undefined);
+  const peak = known.length ? `, at most ${count(Math.round(Math.max(...known) * 10) / 10)}${props.unit || ""}` : "";
+  const step = Math.max(1, Math.ceil(times.length / 30));
+  return <figure class="tile"><figcaption>{props.to ? <Link to={props.to}>{props.title}</Link> : props.title} <strong>{now}</strong></figcaption>
+    <div ref={ref} class="plot" role="img" aria-label={`${props.title}: now ${now}${peak}`} />
+    <button class="plain small" aria-expanded={table} onClick={() => setTable(!table)}>as a table</button>
+    {table && <div class="scroll tall" tabIndex={0} role="region" aria-label={`${props.title} as a table`}><table><thead><tr><th>Time</th><th class="num">{props.title}{props.unit}</th></tr></thead><tbody>{times.map((at, n) => n % step ? null : <tr><td class="mono">{clock(at, true)}</td><td class="num">{values[n] ?? "–"}</td></tr>)}</tbody></table></div>}</figure>;
 }
+
+/** A small picture of how a number went. */
+export function Spark(props: { values: number[]; title: string }) {
+  const { values } = props;
+  if (values.length < 2) return <span class="soft">–</span>;
+  const top = Math.max(1, ...values), width = 76, height = 18;
+  const at = (value: number, n: number) => `${((n * width) / (values.length - 1)).toFixed(1)},${(height - 1 - (value * (height - 2)) / top).toFixed(1)}`;
+  return <svg class="spark" width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${props.title}: ${values[0]} before, ${values[values.length - 1]} now`}><polyline points={values.map(at).join(" ")} /></svg>;
+}
+
+/** How much of a quota is used. */
+export function Quota(props: { bytes: number; quota: number | null }) {
+  if (props.quota === null) return <span class="soft" title="no limit">–</span>;
+  const part = Math.min(100, Math.round((100 * props.bytes) / 1024 / Math.max(1, props.quota)));
+  return <meter class="quota" min={0} max={100} low={70} high={90} optimum={0} value={part} aria-label={`${part} % of the quota`} title={`${part} % of ${count(props.quota)} KiB`}>{part} %</meter>;
+}
+
+const SPANS: [string, string][] = [["15m", "15 min"], ["1h", "1 h"], ["24h", "24 h"]];
+/** Which span of time is shown. */
+export const Spans = (props: { span: string; onChange: (span: string) => void }) => <span class="choice" role="group" aria-label="Span of time">{SPANS.map(([span, title]) => <button aria-pressed={props.span === span} onClick={() => props.onChange(span)}>{title}</button>)}</span>;
 
 type Kept = Record<string, string>;
 const keptViews = (): Kept => { try { return JSON.parse(localStorage.getItem("views") || "{}") as Kept; } catch { return {}; } };
@@ -164,7 +230,7 @@ export function Views(props: { at: string }) {
 }
 
 export const Empty = (props: { children: ComponentChildren }) => <p class="empty">{props.children}</p>;
-export const Facts = (props: { rows: [string, ComponentChildren][] }) =>
+export const Facts = (props: { rows: [ComponentChildren, ComponentChildren][] }) =>
   <dl class="facts">{props.rows.map(([name, value]) => <div><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
 
 export function Rows(props: { rows: Row[] }) {
