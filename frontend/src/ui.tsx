@@ -75,8 +75,8 @@ export async function copy(text: string) {
 
 /** The same act on the command line and over REST, to be copied. */
 export function Command(props: { children?: string; request?: Request }) {
-  const lines: [string, string][] = [...(props.children ? [["command line", props.children] as [string, string]] : []), ...(props.request ? [["curl", curlOf(props.request)] as [string, string]] : [])];
-  return <details class="same"><summary>The same as a command</summary><dl>{lines.map(([title, line]) => <div><dt>{title}</dt><dd><code>{plain(line)}</code> <button type="button" class="plain" aria-label={`Copy for ${title}`} onClick={() => copy(line)}>copy</button></dd></div>)}</dl></details>;
+  const lines: [string, string][] = [...(props.children ? [["shell", props.children] as [string, string]] : []), ...(props.request ? [["curl", curlOf(props.request)] as [string, string]] : [])];
+  return <dl class="same" aria-label="The same as a command">{lines.map(([title, line]) => <div><dt>{title}</dt><dd><code title={plain(line)}>{plain(line)}</code> <button type="button" class="plain" aria-label={`Copy for ${title}`} onClick={() => copy(line)}>copy</button></dd></div>)}</dl>;
 }
 
 /** A time with its zone, and how long ago that was, for who points at it. */
