@@ -8,6 +8,8 @@ import { Link } from "./ui";
 
 const ENCODINGS = ["as found", "utf-8", "utf-16le", "utf-16be", "windows-1252", "shift_jis", "gb18030"];
 const FOLDED = 60;
+/** The view that was chosen last: who looks at trees goes on doing so with the next message. */
+let kept = "auto";
 
 interface Uses { onColumn?: (path: string) => void; onFilter?: (text: string) => void }
 
@@ -43,7 +45,8 @@ const LINKED = /(Id|CorrelationId|ConversationId|FailedQ|msg-id|corr-id)$/;
 
 export function Body(props: { details: MessageDetails; base: string } & Uses) {
   const { body, headers, bus } = props.details;
-  const [view, setView] = useState("auto");
+  const [chosen, setChosen] = useState(kept);
+  const setView = (one: string) => { kept = one; setChosen(one); };
   const [decoded, setDecoded] = useState<Decoded>();
   const [encoding, setEncoding] = useState(ENCODINGS[0]!);
   const [wraps, setWraps] = useState(true);
@@ -51,10 +54,11 @@ export function Body(props: { details: MessageDetails; base: string } & Uses) {
   const hasHeaders = Object.keys(headers).length > 0;
   const isTree = /xml|json|nrbf|nmf/.test(body.format);
   const views = ["auto", ...(isTree ? ["tree"] : []), "text", "hex", ...(hasHeaders ? ["headers"] : []), "packet"];
+  const view = views.includes(chosen) ? chosen : "auto";
   const isObject = /nrbf|nmf/.test(body.format);
   const shown = view === "auto" ? (isObject ? "tree" : body.text === null ? "hex" : "auto") : view;
   const needs = shown === "tree" || shown === "packet";
-  useEffect(() => { setDecoded(undefined); setView("auto"); }, [props.base]);
+  useEffect(() => setDecoded(undefined), [props.base]);
   useEffect(() => { if (needs) api<Decoded>(`${props.base}/decoded`).then(setDecoded, failed); }, [needs, props.base]);
   const canShow = (one: string) => one !== "text" || body.text !== null || !!body.hex;
   useKeys((event) => { const one = views[Number(event.key) - 1]; if (one && isOurs(event) && canShow(one)) { event.preventDefault(); setView(one); } });

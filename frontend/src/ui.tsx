@@ -198,7 +198,7 @@ export function Chart(props: { title: string; times: number[]; values: (number |
 /** A small picture of how a number went. */
 export function Spark(props: { values: number[]; title: string }) {
   const { values } = props;
-  if (values.length < 2) return <span class="soft">–</span>;
+  if (values.length < 2 || !values.some(Boolean)) return <span class="soft">–</span>;
   const top = Math.max(1, ...values), width = 76, height = 18;
   const at = (value: number, n: number) => `${((n * width) / (values.length - 1)).toFixed(1)},${(height - 1 - (value * (height - 2)) / top).toFixed(1)}`;
   return <svg class="spark" width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${props.title}: ${values[0]} before, ${values[values.length - 1]} now`}><polyline points={values.map(at).join(" ")} /></svg>;

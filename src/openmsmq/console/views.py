@@ -42,6 +42,7 @@ _COMPRESSED: Final = (
     ("deflate", (b"x\x01", b"x\x9c", b"x\xda"), 15),
 )
 "Ways to compress: how such a body begins, and what zlib is told about its header."
+_KINDS: Final = {"nmf": "a message of WCF", "nrbf": "objects of .NET (BinaryFormatter)"}
 _FIELD_TEXT: Final = 400
 "Characters of a field of a packet."
 _NO_RATES: Final = QueueRates()
@@ -210,7 +211,8 @@ def why_of(found: str, body_type: int) -> str:
         return declared
     if found in ("binary", "empty"):
         return declared or "no body type is declared, and the body looks like nothing known"
-    return f"{declared or 'no body type is declared'}; the body looks like {found}"
+    kind = _KINDS.get(found, found)
+    return f"{declared or 'no body type is declared'}; the body looks like {kind}"
 
 
 def fields_of(message: ReceivedMessage) -> list[PacketField]:
