@@ -1,6 +1,6 @@
 // What keys do, on all screens; single letters can be switched off.
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Dialog, first } from "./ui";
 
 export const helping = signal(false);
@@ -15,7 +15,9 @@ export function isOurs(event: KeyboardEvent): boolean {
 
 /** Takes keys wherever the focus is; `isOurs` tells those of fields and dialogs apart. */
 export function useKeys(take: (event: KeyboardEvent) => void) {
-  useEffect(() => { addEventListener("keydown", take); return () => removeEventListener("keydown", take); });
+  const latest = useRef(take);
+  latest.current = take;  // at once, not after the next frame: keys come faster than that
+  useEffect(() => { const hear = (event: KeyboardEvent) => latest.current(event); addEventListener("keydown", hear); return () => removeEventListener("keydown", hear); }, []);
 }
 
 const GROUPS: [string, [string, string][]][] = [

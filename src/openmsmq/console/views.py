@@ -41,7 +41,7 @@ _COMPRESSED: Final = (
     ("gzip", (b"\x1f\x8b",), 31),
     ("deflate", (b"x\x01", b"x\x9c", b"x\xda"), 15),
 )
-"Ways to compress: how such a body begins, and what zlib is told about its header."
+"Ways to compress: how such a body begins, and what zlib expects of its header."
 _KINDS: Final = {"nmf": "a message of WCF", "nrbf": "objects of .NET (BinaryFormatter)"}
 _FIELD_TEXT: Final = 400
 "Characters of a field of a packet."
