@@ -107,9 +107,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
         " administrator, or anonymous, which reads and sends where permissions allow it.",
     ),
     "clients_max": Option("app.clients_max", _LIMIT, "Connections of programs at a time."),
-    "requests_max": Option(
-        "app.requests_max", _LIMIT, "Requests of a connection that may be unanswered."
-    ),
+    "requests_max": Option("app.requests_max", _LIMIT, "Unanswered requests of a connection."),
     "request_bytes_max": Option("app.request_bytes_max", _LIMIT, "Bytes in them."),
     "idle_transaction_limit": Option(
         "app.idle_transaction_limit",
@@ -125,15 +123,8 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "console_hosts": Option("console.hosts", read_computers, "Other names that mean the console."),
     "console_read_only": Option("console.read_only", read_flag, "The console changes nothing."),
     "console_masks": Option("console.masks", read_masks, "Fields of bodies to hide, by right."),
-    "console_proxy": Option(
-        "console.proxy",
-        read_login_proxy,
-        "A proxy that logs people in (single sign-on): its addresses, the header with the name of"
-        " the person, and files with the tokens of persons.",
-    ),
-    "console_audit_reads": Option(
-        "console.audit_reads", read_flag, "The audit log also has who looked at which message."
-    ),
+    "console_proxy": Option("console.proxy", read_login_proxy, "A proxy that logs people in."),
+    "console_audit_reads": Option("console.audit_reads", read_flag, "Looking is audited, too."),
     "binary_port": Option(
         "binary.port",
         PORT,
@@ -163,9 +154,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
         " claimed (nothing), address (it comes from where that manager answered, if it was ever"
         " dialled) or pinned (peers names its id).",
     ),
-    "sessions_max": Option(
-        "binary.sessions_max", _LIMIT, "Connections of other queue managers at a time."
-    ),
+    "sessions_max": Option("binary.sessions_max", _LIMIT, "Sessions of other managers at a time."),
     "pending_bytes_max": Option(
         "binary.pending_bytes_max",
         whole(8 << 20, 1 << 40),
