@@ -15,6 +15,7 @@ from openmsmq.interfaces.qm2qm import stubs as old
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.names.path import parse_path_name
 from openmsmq.security.descriptor import SecurityDescriptor
+from tests.fuzz.rpc_targets import used_again
 from tests.strategies.remote_reader import ORDERS
 from tests.unit.interfaces.qm2qm.test_server import Opener, Reader, World, opened
 
@@ -28,8 +29,17 @@ def older_read(stream: bytes) -> None:
     A call is its number, a quarter of the number of bytes that follow, and these. The number's high
     bit puts the number of an open queue before them, the next one says that it is qmcomm's.
     """
+    with used_again(_old_world) as world:
+        _read_the_old_way(world, stream)
+
+
+def _old_world() -> World:
     world = World()
     world.send("one", "two")
+    return world
+
+
+def _read_the_old_way(world: World, stream: bytes) -> None:
     opener, reader = Opener(world), Reader(world)
     number = opened(opener, reader, ORDERS)
     made = 0

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Final
 
 PACKAGES: Final = {
+    "dependent_": "openmsmq.client.dependent",
     "directory_": "openmsmq.directory",
+    "management_": "openmsmq.client.management",
+    "older_": "openmsmq.interfaces",
     "pgm_": "openmsmq.transports.pgm",
     "remote_": "openmsmq.interfaces",
     "rpc_": "openmsmq.rpc",

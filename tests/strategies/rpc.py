@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import count
 from typing import Annotated
 from uuid import UUID
@@ -21,6 +22,7 @@ from openmsmq.rpc.syntax import SyntaxId
 from openmsmq.security.nt_hash import nt_hash
 from openmsmq.wire.fixed import U32
 
+known_hash = cache(nt_hash)
 SYNTAX = SyntaxId.of("5d6c1a0e-0f5b-4c39-9c4e-3a4a0b7b6f10", 1, 2)
 LOCAL = "127.0.0.1"
 ECHO, WAIT, OPEN, USE, THROW = range(5)
@@ -149,7 +151,7 @@ def make_acceptor(auth_type: int) -> SecurityContext | None:
     """An acceptor that knows alice, whose password is `secret`."""
 
     def find_account(domain: str, user: str) -> bytes | None:
-        return nt_hash("secret") if user == "alice" else None
+        return known_hash("secret") if user == "alice" else None
 
     ntlm = NtlmAcceptor(find_account, NtlmTarget("MQ1", "WORK"), b"chalenge", 0)
     contexts: dict[int, SecurityContext] = {
@@ -165,7 +167,7 @@ def make_channel(
     """How alice authenticates herself."""
     if level == AuthLevel.NONE:
         return SecureChannel()
-    credentials = NtlmCredentials("alice", nt_hash(password), "WORK")
+    credentials = NtlmCredentials("alice", known_hash(password), "WORK")
     ntlm = NtlmInitiator(credentials, b"clientch", b"sessionkeysessio", 0)
     context = SpnegoInitiator(ntlm) if auth_type == AuthType.SPNEGO else ntlm
     return SecureChannel(level, auth_type, 79, context)

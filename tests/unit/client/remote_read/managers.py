@@ -16,6 +16,8 @@ from openmsmq.access.users import Users
 from openmsmq.clock import SystemClock
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.levels import LevelPolicy
+from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
 from openmsmq.interfaces.service import ALTERNATE, MAPPER, READ, RpcService, RpcSettings
 from openmsmq.runtime.drivers import LoopDriver
@@ -42,6 +44,7 @@ class RemoteManager:
         role: str = "read",
         supporting_clients: int = 0,
         managers: Mapping[str, RemoteManagerEntry] | None = None,
+        policy: LevelPolicy = DEFAULT_POLICY,
     ) -> None:
         """`is_mapped`: it has two ports, and an endpoint mapper that names the first.
 
@@ -51,6 +54,7 @@ class RemoteManager:
         self.managers = ManagersElsewhere(managers or {}, directory)
         self._is_old = is_old
         self._supporting_clients = supporting_clients
+        self._policy = policy
         self.users = Users(directory)
         self.users.add("alice", "secret", role)
         self.loop = asyncio.new_event_loop()
@@ -72,6 +76,7 @@ class RemoteManager:
             self.port,
             self.alternate_port,
             self.mapper_port,
+            policy=self._policy,
             supporting_clients_max=self._supporting_clients,
         )
         self.service = RpcService(

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from tests.strategies.remote_reader import ORDERS, RemoteWorld
 from tests.strategies.rpc import Pair, make_acceptor, numbers
+from tests.unit.rpc.test_server import Bare
 
 from openmsmq.interfaces.limits import GUESSES_MAX
 from openmsmq.interfaces.qm2qm import stubs
@@ -24,9 +25,10 @@ from openmsmq.rpc.association import Association
 from openmsmq.rpc.auth.context import AuthLevel
 from openmsmq.rpc.interface import RpcInterface
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
+from openmsmq.rpc.pdu import ContextAnswer, ContextElement
 from openmsmq.rpc.server import RpcServer
 from openmsmq.rpc.status import RpcFault, RpcStatus
-from openmsmq.rpc.syntax import SyntaxId
+from openmsmq.rpc.syntax import NDR, NDR64, NO_SYNTAX, SyntaxId
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller, Grant
 
@@ -708,3 +710,53 @@ def test_journal_copies_are_made_of_what_was_acknowledged(world: World) -> None:
     assert reader.end(found.handle).result == 0
     assert queue.journal is not None
     assert queue.journal.messages == 1
+
+
+# What the runtime does for these interfaces as for all
+
+
+@pytest.mark.parametrize("syntax", [QM2QM, QMCOMM])
+def test_ndr_2_is_the_transfer_syntax(world: World, syntax: SyntaxId) -> None:
+    """MQQP-007, MQMP-024: and NDR64 is rejected."""
+    bare = Bare(world.rpc)
+    ack = bare.bind(ContextElement(0, syntax, (NDR,)), ContextElement(1, syntax, (NDR64,)))
+    assert [(one.result, one.transfer) for one in ack.results] == [
+        (ContextAnswer.ACCEPTANCE, NDR),
+        (ContextAnswer.PROVIDER_REJECTION, NO_SYNTAX),
+    ]
+
+
+def test_arguments_that_are_cut_or_out_of_range_get_a_fault(opener: Opener, reader: Reader) -> None:
+    """MQQP-009: and what was open before is as it was."""
+    number = opened(opener, reader, ORDERS)
+    described = description(number)
+    whole = stubs.StartRead2(stubs.ReadDescription2(described, 0)).encode()
+    handle = handle_stub(UUID(int=1))
+    for opnum, stub in (
+        (Qm2qmOpnum.START_RECEIVE, stubs.StartRead(described).encode()[:-1]),
+        (Qm2qmOpnum.START_RECEIVE_2, whole[:-1]),
+        (Qm2qmOpnum.START_RECEIVE_BY_LOOKUP_ID, bytes(8) + whole[:-1]),
+        (Qm2qmOpnum.START_RECEIVE, stubs.StartRead(replace(described, size=1)).encode()),
+        (Qm2qmOpnum.END_RECEIVE, handle + (3).to_bytes(4, "little")),
+        (Qm2qmOpnum.END_RECEIVE, handle + bytes(4)),
+        (Qm2qmOpnum.OPEN_QUEUE, UUID(int=9).bytes_le + (17).to_bytes(4, "little") + bytes(12)),
+        (Qm2qmOpnum.CANCEL_RECEIVE, bytes(11)),
+        (Qm2qmOpnum.PURGE_QUEUE, b""),
+        (Qm2qmOpnum.GET_SERVER_PORT, (4).to_bytes(4, "little")),
+    ):
+        assert reader.call(opnum, stub, stubs.OneNumber) == RpcStatus.BAD_STUB_DATA, opnum
+    assert opener.call(QmcommOpnum.OPEN_REMOTE_QUEUE, bytes(3), stubs.OneNumber) == (
+        RpcStatus.BAD_STUB_DATA
+    )
+    assert reader.start(number, action=ReadAction.PEEK_CURRENT).result == TIMEOUT
+
+
+def test_without_a_login_the_ports_are_answered_and_nothing_else(world: World) -> None:
+    """MQQP-020, MQQP-024: every other operation gets the fault for a denied access."""
+    world.rpc.least_level = lambda _: AuthLevel.CONNECT
+    opener, reader = Opener(world), Reader(world)
+    for client, opnum in ((reader, 7), (opener, 31)):
+        assert client.call(opnum, stubs.OneNumber(0), stubs.OneNumber).number == 2103
+    for client, opnums in ((reader, Qm2qmOpnum), (opener, QmcommOpnum)):
+        for opnum in set(opnums) - {7, 31}:
+            assert client.call(opnum, b"", stubs.OneNumber) == RpcStatus.ACCESS_DENIED

@@ -6,27 +6,33 @@ import threading
 from pathlib import Path
 from socket import gethostname
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.unit.client.remote_read.managers import LOGIN, RemoteManager, wait_until
 
 import openmsmq
 from openmsmq import Access, Message
+from openmsmq.access.users import ANONYMOUS
 from openmsmq.client.dependent._sync.backend import DependentBackend
 from openmsmq.client.remote_read._sync.association import RpcAssociation
 from openmsmq.client.remote_read.place import RemotePlace
 from openmsmq.errors import (
     AccessDenied,
+    MQError,
     QueueExists,
     QueueNotFound,
     ReceiveTimeout,
     RemoteMachineNotAvailable,
+    ServiceNotAvailable,
     TransactionSequence,
     UnsupportedOperation,
     WksCantServeClient,
 )
+from openmsmq.interfaces.levels import LevelPolicy
 from openmsmq.interfaces.qm2qm.stubs import QmcommOpnum
-from openmsmq.interfaces.supporting_server.stubs import MessageOpnum, NamePlace, Opnum
+from openmsmq.interfaces.supporting_server.stubs import MessageOpnum, NamePlace, OpenedQueue, Opnum
+from openmsmq.rpc.interface import RpcCall
 from openmsmq.security.descriptor import SecurityDescriptor
 
 
@@ -346,3 +352,52 @@ def test_a_manager_that_serves_no_clients_says_so(
         openmsmq.connect_dependent("127.0.0.1", port=elsewhere.port, **LOGIN)
     with pytest.raises(WksCantServeClient):
         manager.open_queue("orders")
+
+
+def test_no_call_succeeds_while_no_one_listens(tmp_path: Path) -> None:
+    """MQMP-005"""
+    server = RemoteManager(tmp_path, role="admin", supporting_clients=5)
+    place: dict[str, Any] = {"port": server.port, **LOGIN}
+    with openmsmq.connect_dependent("127.0.0.1", **place) as manager:
+        assert manager.id == str(server.manager.identity)
+    server.stop()
+    with pytest.raises(ServiceNotAvailable):
+        openmsmq.connect_dependent("127.0.0.1", **place)
+
+
+def test_a_client_may_call_without_a_login(tmp_path: Path) -> None:
+    """MQMP-041: if the server allows it, and then as the user anonymous."""
+    policy = LevelPolicy(allow_unauthenticated=True)
+    server = RemoteManager(tmp_path, role="admin", supporting_clients=5, policy=policy)
+    server.users.add(ANONYMOUS, "", "send")
+    place: dict[str, Any] = {"port": server.port, "computer": "HOST", "level": "none"}
+    try:
+        with openmsmq.connect_dependent("127.0.0.1", **place) as manager:
+            manager.open_queue("orders", access=Access.SEND).send(b"news")
+            with pytest.raises(AccessDenied):
+                manager.open_queue("orders", access=Access.RECEIVE)
+        assert server.count() == 1
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("result", [0xC00E0025, 0xC00EFFFF, 0x80070057, 0x00000001])
+def test_what_comes_with_a_failure_means_nothing(
+    elsewhere: RemoteManager,
+    manager: openmsmq.Manager,
+    monkeypatch: pytest.MonkeyPatch,
+    result: int,
+) -> None:
+    """MQMP-096: every code but success is an error, and the handle beside it is none."""
+    methods = elsewhere.service.supporting.interface.methods
+    known = methods[Opnum.OPEN_QUEUE]
+
+    def failed(call: RpcCall) -> None:
+        place = NamePlace("agent-7\\private$\\answers")
+        call.respond(OpenedQueue(place, 99, UUID(int=5), result))
+
+    changed = type(known)(known.name, known.arguments, failed)
+    monkeypatch.setitem(methods, Opnum.OPEN_QUEUE, changed)
+    with pytest.raises(MQError) as error:
+        manager.open_queue("orders", access=Access.RECEIVE)
+    assert error.value.hresult == result

@@ -262,3 +262,27 @@ def test_a_lost_connection_opens_the_queue_again(
     with pytest.raises(openmsmq.ServiceNotAvailable):
         queue.peek(timeout=0)
     assert queue.receive(timeout=0).body == b"a"
+
+
+def test_a_message_that_cannot_be_read_goes_back(
+    elsewhere: RemoteManager, manager: openmsmq.Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQQP-209: it is acknowledged with RR_NACK, and is there for the next reader."""
+    ends: list[int] = []
+    methods = elsewhere.service.old_reading.interface.methods
+    known = methods[1]
+
+    def noted(call: RpcCall) -> None:
+        ends.append(call.args(old.EndRead).acknowledge)
+        known.handle(call)
+
+    monkeypatch.setitem(methods, 1, type(known)(known.name, known.arguments, noted))
+    elsewhere.send("kept")
+    queue = manager.open_queue("orders")
+    with monkeypatch.context() as broken:
+        broken.setattr(old_server, "without_origin", lambda packet: packet[:20])
+        with pytest.raises(Malformed):
+            queue.receive(timeout=0)
+    assert (ends, elsewhere.count()) == ([1], 1)
+    assert queue.receive(timeout=0).body == b"kept"
+    assert (ends, elsewhere.count()) == ([1, 2], 0)
