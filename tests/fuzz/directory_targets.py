@@ -22,8 +22,23 @@ from openmsmq.directory.objects import (
     read_object,
 )
 from openmsmq.directory.outcome import DirectoryFailed
-from openmsmq.errors import InvalidParameter, Malformed
+from openmsmq.directory.rights import (
+    MANAGER_EXTENDED,
+    QUEUE_EXTENDED,
+    SITE_EXTENDED,
+    from_directory,
+    local_permissions,
+    site_permissions,
+    to_directory,
+    with_kept,
+)
+from openmsmq.errors import InvalidParameter, Malformed, MQError
+from openmsmq.security.access import NetworkRights
+from openmsmq.security.descriptor import Ace, AceType, SecurityDescriptor
+from openmsmq.security.sddl import parse_sddl
+from openmsmq.security.sid import Sid
 
+MACHINE = Sid.from_text("S-1-5-21-1-2-3-1104")
 KINDS: tuple[Any, ...] = (
     ManagerObject,
     QueueObject,
@@ -62,7 +77,41 @@ def directory_text(data: bytes) -> None:
         assert parse_filter(str(condition)) == condition
 
 
+def directory_rights(data: bytes) -> None:
+    """The descriptor of an object: permissions that mean the same when read again, or an error."""
+    with suppress(Malformed):
+        found = site_permissions(data)
+        for ace in _aces(found):
+            assert ace.mask == NetworkRights.OPEN_CONNECTOR
+            assert ace.sid is not None
+    with suppress(Malformed, MQError):
+        words = local_permissions(data, MACHINE, "")
+        assert all(ace.sid != MACHINE for ace in _aces(words))
+    with suppress(Malformed):
+        descriptor = SecurityDescriptor.decode(data)
+        for extended in (QUEUE_EXTENDED, MANAGER_EXTENDED, SITE_EXTENDED):
+            translated = from_directory(descriptor, extended)
+            again = from_directory(to_directory(translated, extended), extended)
+            assert _granted(again) == _granted(translated)
+            with_kept(to_directory(translated, extended), descriptor, extended)
+
+
+def _aces(permissions: str) -> tuple[Ace, ...]:
+    found = parse_sddl(permissions).dacl if permissions else None
+    return found.aces if found is not None else ()
+
+
+def _granted(descriptor: SecurityDescriptor) -> dict[tuple[Sid | None, bool], int]:
+    """What each is allowed and denied, in any number of entries."""
+    found: dict[tuple[Sid | None, bool], int] = {}
+    for ace in descriptor.dacl.aces if descriptor.dacl is not None else ():
+        about = ace.sid, ace.type == AceType.DENIED
+        found[about] = found.get(about, 0) | ace.mask
+    return found
+
+
 DIRECTORY_TARGETS: dict[str, Callable[[bytes], None]] = {
     "directory_answer": directory_answer,
+    "directory_rights": directory_rights,
     "directory_text": directory_text,
 }

@@ -36,6 +36,8 @@ class Country:
         self._extra = Random(f"{seed} restarts")
         "Without it, a seed is what it would be if no manager were restarted."
         self._restarts = self._extra.random() < 0.7
+        self._islands = Random(f"{seed} islands")
+        "Without it, no site is cut from all others, and all costs vary."
         self.restarted = 0
         self.net = Net()
         self.net.is_reachable = self._is_reachable
@@ -60,13 +62,15 @@ class Country:
         places = {name: sites[at % len(sites)] for at, name in enumerate(names)}
         routers = [name for at, name in enumerate(names) if at < len(sites) or rng.random() < 0.5]
         lines = [f'[[sites]]\nname = "{site}"' for site in sites]
+        is_even = self._islands.random() < 0.5  # many sites are as far from one as others are
         for at, one in enumerate(sites):
             for other in sites[at + 1 :]:
                 if rng.random() < 0.7:
                     gates = [n for n in routers if places[n] in (one, other) and rng.random() < 0.9]
+                    cost = rng.randint(1, 4)
                     lines.append(
                         f'[[links]]\nsite1 = "{one}"\nsite2 = "{other}"\n'
-                        f"cost = {rng.randint(1, 4)}\ngates = {gates!r}"
+                        f"cost = {1 if is_even else cost}\ngates = {gates!r}"
                     )
         for name, station in self.stations.items():
             servers = rng.sample(routers, min(2, len(routers)))
@@ -93,6 +97,9 @@ class Country:
         sites = list(self.topology.sites)
         pairs = [frozenset((one, other)) for one in sites for other in sites if one < other]
         cut = {pair for pair in pairs if self.rng.random() < 0.4}
+        if self._islands.random() < 0.4:  # messages wait before it, and must not go in circles
+            island = self._islands.choice(sites)
+            cut |= {pair for pair in pairs if island in pair}
         down = {manager for manager in self.ids if self.rng.random() < 0.15}
         self._set(Failures(down, cut))
         self.restart_some()

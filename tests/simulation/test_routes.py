@@ -14,7 +14,11 @@ import pytest
 
 from openmsmq.engine.arrivals import arrivals, transit
 from openmsmq.engine.arrivals.arrivals import Arrivals
+from openmsmq.engine.arrivals.incoming import Head
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.storage.layout import Owed
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.routing.decision import Routes
 from openmsmq.transports.peers.hops import Hops
 from tests.simulation.mistakes import Plant
 from tests.simulation.routes import travel
@@ -74,12 +78,31 @@ def what_came_by_another_way_is_new(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Arrivals, "_has_come", lambda *_: False)
 
 
+def messages_go_sideways_again_and_again(patch: pytest.MonkeyPatch) -> None:
+    """Sites that are equally far from a destination pass its messages to and fro."""
+    patch.setattr(Routes, "is_sideways", lambda *_: False)
+
+
+def routers_number_messages(patch: pytest.MonkeyPatch) -> None:
+    """Transactional messages get places in a sequence of the router."""
+    right = transit._treatment
+
+    def wrong(packet: bytes, head: Head, *, is_known: bool) -> tuple[int, bool, int]:
+        priority, is_express, owed = right(packet, head, is_known=is_known)
+        ordered = Owed.TRANSACTIONAL.value if head.flags & UserFlags.TH else 0
+        return priority, is_express, owed | ordered
+
+    patch.setattr(transit, "_treatment", wrong)
+
+
 MISTAKES: Final = (
     (routers_acknowledge_and_drop, 0),
     (routers_are_not_counted, 0),
     (only_the_best_hop_is_tried, 9),
     (hops_that_are_gone_are_not_left, 9),
     (what_came_by_another_way_is_new, 0),
+    (messages_go_sideways_again_and_again, 11),
+    (routers_number_messages, 0),
 )
 "And a seed that finds each."
 
