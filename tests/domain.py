@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import networks
+
 REALM, DOMAIN, BASE = "OPENMSMQ.TEST", "OMQ", "DC=openmsmq,DC=test"
 PASSWORD = "Passw0rd!x"
 ADMINISTRATOR = f"administrator@{REALM.lower()}"
@@ -30,14 +32,7 @@ def missing() -> str:
     absent = [name for name in NEEDED if shutil.which(name) is None]
     if absent:
         return f"{absent}: apt-get install samba-ad-dc samba-ad-provision ldb-tools iproute2"
-    if os.geteuid() != 0:
-        return "a network namespace needs root"
-    probe = f"omq-{os.getpid()}-probe"
-    done = subprocess.run(
-        ("ip", "netns", "add", probe), capture_output=True, text=True, check=False
-    )
-    subprocess.run(("ip", "netns", "del", probe), capture_output=True, check=False)
-    return f"no network namespaces: {done.stderr.strip()}" if done.returncode else ""
+    return networks.missing()
 
 
 def run(*arguments: str, given: str = "") -> str:

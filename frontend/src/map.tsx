@@ -1,6 +1,7 @@
 // Managers and the ways between them, as a picture and as a table.
 import { api, managerPath, type ManagerView, type Outgoing } from "./api";
 import { count, many, plain } from "./format";
+import { Sites } from "./sites";
 import { session } from "./state";
 import { Empty, Head, Rows, useData } from "./ui";
 
@@ -25,5 +26,6 @@ export function MapScreen() {
     <svg class="map" viewBox={`0 0 760 ${height}`} role="img" aria-label="Managers and the ways between them; the table below says the same">
       {all.map((one) => { const [x1, y1] = spot(one.from), [x2, y2] = spot(one.to); return <g class={one.failures ? "failing" : ""}><line x1={x1 + 180} y1={y1 + 20} x2={x2} y2={y2 + 20} /><text x={(x1 + 180 + x2) / 2} y={(y1 + y2) / 2 + 14} text-anchor="middle">{one.failures ? `✕ ${count(one.waiting)} wait, ${many(one.failures, "attempt")} failed` : `→ ${count(one.waiting)}`}</text></g>; })}
       {[...names, ...right].map((name) => { const [x, y] = spot(name); const known = managers?.find((one) => one.name === name); return <g><rect x={x} y={y} width={180} height={40} rx={6} /><text x={x + 10} y={y + 17}>{plain(name).slice(0, 24)}</text><text x={x + 10} y={y + 33}>{known ? `${known.state}, ${many(known.messages, "message")}` : "elsewhere"}</text></g>; })}</svg>
-    <h2>Ways</h2>{all.length ? <Rows rows={all.map((one) => ({ ...one }))} /> : <Empty>Nothing is on its way between managers.</Empty>}</>;
+    <h2>Ways</h2>{all.length ? <Rows rows={all.map((one) => ({ ...one }))} /> : <Empty>Nothing is on its way between managers.</Empty>}
+    {names.map((name) => <Sites name={name} />)}</>;
 }

@@ -50,7 +50,8 @@ def address(place: Place) -> str:
 class ManagerProcess:
     """A manager that can be killed and started again, in the same directory and at the same port.
 
-    Programs reach it by a Unix socket. With `source` it runs the code in that directory.
+    Programs reach it by a Unix socket. With `source` it runs the code in that directory, with
+    `network` in that network namespace.
     """
 
     def __init__(
@@ -63,14 +64,24 @@ class ManagerProcess:
         peers: Mapping[str, Place] | None = None,
         options: Iterable[str] = (),
         source: Path | None = None,
+        network: str = "",
     ) -> None:
         self.folder = folder / name
         self.folder.mkdir()
         self.name = name
         self.app = f"unix:{self.folder / 'app'}"
         self.ready: dict[str, Any] = {}
+        inside = ("ip", "netns", "exec", network) if network else ()
         self._command = [
-            *(sys.executable, "-m", "openmsmq", "serve", "--data", str(self.folder / "data")),
+            *(
+                *inside,
+                sys.executable,
+                "-m",
+                "openmsmq",
+                "serve",
+                "--data",
+                str(self.folder / "data"),
+            ),
             *("--name", name, "--app-socket", str(self.folder / "app"), "--app-port", "off"),
             *("--console-port", "off", "--log-level", "warning", "--binary-bind", bind),
             *("--binary-port", str(port), *options),

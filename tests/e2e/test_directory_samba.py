@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,6 @@ import pytest
 import openmsmq
 from openmsmq import Message
 from openmsmq.directory.conditions import Condition
-from openmsmq.directory.ldap.client import LdapClient, tls_context
-from openmsmq.directory.ldap.controller import Controller
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.ldap.tree import LdapError, ResultCode, SearchScope
 from openmsmq.directory.objects import ManagerObject, QueueObject, SiteObject
@@ -33,6 +30,7 @@ from openmsmq.routing.follow import RouteFinder
 from openmsmq.security.sid import Sid
 from tests.directories import BASE, LONG_NAME, load
 from tests.domain import ADMINISTRATOR, PASSWORD, DomainController, domain, missing
+from tests.e2e.enterprise import ADMIN, MACHINE_PASSWORD, ask
 from tests.e2e.managers import ManagerProcess, free_port, running, texts, until
 
 WHY = missing()
@@ -41,8 +39,6 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(bool(WHY), reason=WHY),
 ]
-MACHINE_PASSWORD = "Machine-Passw0rd!1"
-ADMIN = LdapLogin("ntlm", ADMINISTRATOR, PASSWORD)
 
 
 @pytest.fixture(scope="module")
@@ -55,25 +51,6 @@ def controller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DomainContr
         made.tool("user", "create", "bob", MACHINE_PASSWORD)
         ask(made, ADMIN, lambda tree: load(tree.tree))
         yield made
-
-
-def ask(
-    controller: DomainController,
-    login: LdapLogin,
-    work: Callable[[DirectoryWriter], Awaitable[Any]],
-    scheme: str = "ldap",
-) -> Any:
-    """Do something with the directory as someone."""
-
-    async def run() -> Any:
-        place = Controller.parse(f"{scheme}://{controller.address}")
-        client = LdapClient([place], login, tls_context(None, checks=False))
-        try:
-            return await work(DirectoryWriter(client))
-        finally:
-            await client.close()
-
-    return asyncio.run(run())
 
 
 @pytest.mark.parametrize(

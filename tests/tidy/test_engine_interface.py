@@ -23,7 +23,8 @@ USED = {
     | {"audit", "audit_entries", "permissions", "set_permissions", "visible_settings"}
     | {"abandoned", "abandon", "abort", "abort_prepared", "begin", "commit", "commit_epoch"}
     | {"commit_prepared", "is_prepared", "may_end_prepared", "prepare", "prepared_ages", "units"}
-    | {"configure", "counts", "explain", "redirect", "reservations"},
+    | {"configure", "counts", "explain", "redirect", "reservations"}
+    | {"directory", "routes"},  # what messages are routed by
     "interfaces": {
         "abandon",
         "abort",
@@ -45,7 +46,7 @@ USED = {
     "service": STATE
     | {"audit", "dispatcher", "encryptor", "examiner", "is_hardened", "resolver", "state", "tick"}
     | {"express_size", "history", "is_throttled", "prepared", "queues", "reservations"}  # metrics
-    | {"directory", "total_size", "transports"},
+    | {"directory", "routes", "total_size", "transports"},
 }
 MANAGERS = {"core", "local", "manager", "_core", "_local", "_manager"}
 "What variables and attributes are called that hold the queue manager."

@@ -13,6 +13,7 @@ from openmsmq.app_server.control_calls import ControlCalls
 from openmsmq.app_server.limits import PAGE_MAX
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscription_calls import SubscriptionCalls
+from openmsmq.app_server.topology_calls import TopologyCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.commit.future import Future
@@ -59,7 +60,7 @@ SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 Handler = Callable[[AppSession, int, Arguments], None]
 
 
-class Calls(ControlCalls, SubscriptionCalls, TransactionCalls):
+class Calls(ControlCalls, SubscriptionCalls, TopologyCalls, TransactionCalls):
     """The calls there are."""
 
     def __init__(self) -> None:

@@ -49,6 +49,7 @@ from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage, received_together
 from openmsmq.types.settings import ConfigurationEntry, Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
+from openmsmq.types.topology import LinkInfo, RoutedManagerInfo, SiteInfo, TopologyInfo
 from openmsmq.types.units import UnitInfo, UnitState
 
 BACK_OFF: Final = (0.05, 2.0)
@@ -442,6 +443,47 @@ def _dependent_queue(item: Members) -> DependentQueueInfo:
     longest = item.integer("longest", maximum=U64_MAX) if item.has("longest") else None
     waiting = item.integer("waiting", maximum=U64_MAX)
     return DependentQueueInfo(item.text("name"), item.text("access"), waiting, longest)
+
+
+def topology_info(item: Members) -> TopologyInfo:
+    """The sites, links and managers of a topology."""
+
+    def guids(of: Members, name: str) -> tuple[UUID, ...]:
+        return tuple(map(UUID, of.texts(name)))
+
+    return TopologyInfo(
+        item.text("source"),
+        item.text("directory"),
+        item.flag("direct"),
+        item.flag("bridge"),
+        tuple(
+            SiteInfo(UUID(one.text("id")), one.text("name"), one.flag("foreign"))
+            for one in item.objects("sites")
+        ),
+        tuple(
+            LinkInfo(
+                UUID(one.text("site1")),
+                UUID(one.text("site2")),
+                one.integer("cost"),
+                guids(one, "gates"),
+            )
+            for one in item.objects("links")
+        ),
+        tuple(
+            RoutedManagerInfo(
+                UUID(one.text("id")),
+                one.text("name"),
+                guids(one, "sites"),
+                one.flag("router"),
+                one.flag("foreign"),
+                one.text("address"),
+                guids(one, "out_servers"),
+                guids(one, "in_servers"),
+            )
+            for one in item.objects("managers")
+        ),
+        item.texts("findings"),
+    )
 
 
 def recording_info(item: Members) -> RecordingInfo:

@@ -33,6 +33,7 @@ from openmsmq.console.rest.pipeline_calls import PIPELINE_ROUTES
 from openmsmq.console.rest.plan_calls import PLAN_ROUTES
 from openmsmq.console.rest.queue_calls import QUEUE_ROUTES
 from openmsmq.console.rest.service_calls import SERVICE_ROUTES
+from openmsmq.console.rest.topology_calls import TOPOLOGY_ROUTES
 from openmsmq.console.sessions import BrowserSession
 from openmsmq.console.state import ConsoleState
 from openmsmq.errors import AccessDenied, MQError
@@ -72,6 +73,7 @@ ROUTES: Final = (
     *HISTORY_ROUTES,
     *MANAGER_ROUTES,
     *SERVICE_ROUTES,
+    *TOPOLOGY_ROUTES,
     *APPLY_ROUTES,
     *PIPELINE_ROUTES,
 )

@@ -24,6 +24,7 @@ PEER = SessionInfo("m3", "manager", "10.0.0.7:1801", "", "bank", True, True, 5, 
 CALLS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("sessions", {}, "watch"),
     ("dependents", {}, "watch"),
+    ("topology", {}, "watch"),
     ("recordings", {}, "watch"),
     ("end_session", {"session": "m3"}, "admin"),
     ("start_recording", {}, "admin"),

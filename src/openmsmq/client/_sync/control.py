@@ -12,6 +12,7 @@ from openmsmq.client._sync.backend import Backend
 from openmsmq.types.caller import TokenInfo
 from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
 from openmsmq.types.settings import ConfigurationEntry
+from openmsmq.types.topology import TopologyInfo
 
 
 class ServiceControl:
@@ -29,6 +30,11 @@ class ServiceControl:
         """Clients that have no queue manager and use this one, what they have open and wait for."""
         answer = self._backend.control("dependents")
         return [remote.dependent_info(item) for item in answer.objects("dependents")]
+
+    def topology(self) -> TopologyInfo:
+        """The sites, links and managers that messages are routed by, and the directory's state."""
+        answer = self._backend.control("topology")
+        return remote.topology_info(answer.object("topology"))
 
     def end_session(self, session: str) -> None:
         """End one; who was connected may connect again."""

@@ -247,6 +247,12 @@ METRICS: Final = (
         "1 while no domain controller answers a manager of a domain, else 0.",
     ),
     Metric(
+        "openmsmq_topology_objects",
+        "gauge",
+        "Sites, links and managers that messages are routed by.",
+        ("kind",),
+    ),
+    Metric(
         "openmsmq_multicast_packets_total",
         "counter",
         "Packets of multicast: sent, repairs that were sent, received, lost for good, requests for"

@@ -264,6 +264,13 @@ def _report_sessions(page: Page, local: QueueManager) -> None:
         page.add("openmsmq_http_posts_total", posts[word], word)
     directory = local.directory
     page.add("openmsmq_directory_offline", int(directory.is_used and directory.is_offline))
+    found = local.routes.topology
+    for kind, count in (
+        ("sites", len(found.sites)),
+        ("links", len(found.valid_links)),
+        ("managers", len(found.managers)),
+    ):
+        page.add("openmsmq_topology_objects", count, kind)
     _report_multicast(page, cast("PgmTransport | None", local.transports.of(AddressKind.MULTICAST)))
 
 
