@@ -29,7 +29,7 @@ async def test_the_way_of_a_message(desk: Desk) -> None:
     assert found["steps"][0]["rule"] == "out-routing"
     found = await desk.ask("GET", f"{HERE}/topology/route?from=till&to=e&down=w")
     assert (found["result"], found["path"]) == ("waits", ["till"])
-    await desk.ask("GET", f"{HERE}/topology/route?from=till&to=nobody", status=404)
+    await desk.ask("GET", f"{HERE}/topology/route?from=till&to=stranger", status=404)
     await desk.ask("GET", f"{HERE}/topology/route", status=404)
 
 
