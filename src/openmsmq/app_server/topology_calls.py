@@ -6,8 +6,8 @@ from dataclasses import asdict
 from uuid import UUID
 
 from openmsmq.app_protocol.members import Arguments
+from openmsmq.app_protocol.topology import topology_info
 from openmsmq.app_server.session import AppSession
-from openmsmq.types.topology import topology_info
 
 
 class TopologyCalls:

@@ -14,6 +14,7 @@ from openmsmq.app_protocol.calls import RUNS, SEND_RUNS, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, Slices
+from openmsmq.app_protocol.topology import LinkInfo, RoutedManagerInfo, SiteInfo, TopologyInfo
 from openmsmq.client.limits import WAIT_MAX
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U32_MAX, U64_MAX
@@ -49,7 +50,6 @@ from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage, received_together
 from openmsmq.types.settings import ConfigurationEntry, Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
-from openmsmq.types.topology import LinkInfo, RoutedManagerInfo, SiteInfo, TopologyInfo
 from openmsmq.types.units import UnitInfo, UnitState
 
 BACK_OFF: Final = (0.05, 2.0)

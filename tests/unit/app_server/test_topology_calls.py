@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.app_protocol.test_topology import TEXT
 from tests.unit.app_server.machines import Desk
-from tests.unit.types.test_topology import TEXT
 
 from openmsmq.app_protocol.members import Members
 from openmsmq.client.payloads import topology_info

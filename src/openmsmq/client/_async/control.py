@@ -6,12 +6,12 @@ from base64 import b64decode
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+from openmsmq.app_protocol.topology import TopologyInfo
 from openmsmq.client import payloads as remote
 from openmsmq.client._async.backend import Backend
 from openmsmq.types.caller import TokenInfo
 from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
 from openmsmq.types.settings import ConfigurationEntry
-from openmsmq.types.topology import TopologyInfo
 
 
 class ServiceControl:

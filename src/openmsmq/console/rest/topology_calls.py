@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from openmsmq.app_protocol.topology import TopologyInfo
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiRoute
 from openmsmq.routing.follow import Failures, RouteFinder
 from openmsmq.routing.topology import Topology
-from openmsmq.types.topology import TopologyInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from openmsmq.app_protocol.topology import topology_info
 from openmsmq.routing.file import read_topology
-from openmsmq.types.topology import topology_info
 
 TEXT = """
 sites = [{name = "west"}, {name = "east"}, {name = "mainframe", foreign = true}]
