@@ -113,10 +113,10 @@ class Work:
             label = queue.receive(timeout=0, transaction=transaction).label
             self.queues[TRANSACTIONAL].remove(label)
             after["queues"][TRANSACTIONAL].remove(label)
-        for _ in range(self.random.choice((1, 3, 12))):
-            message = self.message()
-            queue.send(message, transaction=transaction)
-            after["queues"][TRANSACTIONAL].append(message.label)
+        for count in self.random.choice(((1,), (1, 1, 1), (12,), (1, 40, 4, 1))):
+            messages = [self.message() for _ in range(count)]  # if they are many, they are a run
+            queue.send_many(messages, transaction=transaction)
+            after["queues"][TRANSACTIONAL] += [message.label for message in messages]
         return transaction, after
 
     def transact(self) -> None:

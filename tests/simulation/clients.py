@@ -326,6 +326,10 @@ class Client:
         if work is not None:
             number = work.use(self.elapsed())
             work.letters += letters
+        if is_group and work is not None:
+            run = SendRun(self._handles[name], number, len(packets), b"".join(packets))
+            self._ask(Kind.SEND_RUN, run.encode(), partial(self._sent, work, letters))
+            return
         send = app.Send(self._handles[name], number, tuple(packets)).encode()
         self._ask(Kind.SEND, send, partial(self._sent, work, letters))
 

@@ -26,7 +26,8 @@ from openmsmq.engine.storage.layout import (
 )
 from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.tables import Snapshot, Table
-from openmsmq.engine.transactions.transaction import SENT, _key, read_sent
+from openmsmq.engine.transactions.staged import read_sent
+from openmsmq.engine.transactions.transaction import SENT, _key
 from openmsmq.names.direct import DirectName
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.view import PacketView

@@ -184,10 +184,14 @@ def packed(
 
 
 def run_of(
-    packer: Packer, welcome: Welcome, queue: str, messages: Sequence[Message]
+    packer: Packer,
+    welcome: Welcome,
+    queue: str,
+    messages: Sequence[Message],
+    delivery: DeliveryOptions | None,
 ) -> bytes | None:
     """Plain messages to an open queue in one piece; None if they have to go one by one."""
-    if SEND_RUNS not in welcome.capabilities or len(messages) < COUNT_MIN:
+    if delivery is not None or SEND_RUNS not in welcome.capabilities or len(messages) < COUNT_MIN:
         return None
     run = packer.pack_run(messages, signed_destination(queue))
     if run is None or len(run.packets) > welcome.max_frame - _FRAME:

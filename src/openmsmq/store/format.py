@@ -7,9 +7,9 @@ from typing import Final
 
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
-from openmsmq.store.migrations import to_2, to_3, to_4, to_5, to_6, to_7, to_8
+from openmsmq.store.migrations import to_2, to_3, to_4, to_5, to_6, to_7, to_8, to_9
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 "The version that this program reads and writes."
 FORMAT_KEY: Final = b"format"
 _MARK: Final = b"OpenMSMQ "
@@ -23,6 +23,7 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {
     5: to_6,
     6: to_7,
     7: to_8,
+    8: to_9,
 }
 "From each older version to the next; each sees the rows as the one before has left them."
 

@@ -34,7 +34,8 @@ from openmsmq.engine.storage.layout import (
 from openmsmq.engine.storage.recovery import STARTS_KEY
 from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings, settings_row
 from openmsmq.engine.storage.tables import Table, Writer
-from openmsmq.engine.transactions.transaction import SENT, StagedSend, sent_row, split_key
+from openmsmq.engine.transactions.staged import StagedSend, sent_row
+from openmsmq.engine.transactions.transaction import SENT, split_key
 from openmsmq.errors import MQError
 from openmsmq.limits import U32_MAX
 from openmsmq.names.direct import DirectName, Protocol
@@ -111,6 +112,10 @@ def to_8(writer: Writer) -> None:
     for key, row in _rows(writer, Table.QUEUES):
         if _queue_key.unpack(key)[1] == COUNTERS_ROW:
             writer.put(Table.QUEUES, key, pack_counters(*unpack_counters(row)))
+
+
+def to_9(writer: Writer) -> None:
+    """Format 9: transactions that are not decided may keep runs; there are none so far."""
 
 
 def _outgoing_sequences(writer: Writer) -> None:

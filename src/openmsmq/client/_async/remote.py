@@ -280,10 +280,10 @@ class Remote(RemoteCalls):
     ) -> Sequence[SentId]:
         number = await self._number(channel, handle)
         assert self._packer is not None
-        if work is None and delivery is None:
-            run = remote.run_of(self._packer, channel.welcome, handle.name, messages)
-            if run is not None:
-                return await send_run(channel, SendRun(number, 0, len(messages), run))
+        run = remote.run_of(self._packer, channel.welcome, handle.name, messages, delivery)
+        if run is not None:
+            joined = SendRun(number, _number_of(work), len(messages), run)
+            return await send_run(channel, joined)
         packets = remote.packed(self._packer, handle.name, messages, transactional=work is not None)
         return await self._send_packed(channel, number, packets, work, delivery)
 

@@ -17,7 +17,13 @@ from openmsmq.engine.commit.events import Events
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.packet_rows import PacketRows
 from openmsmq.engine.commit.queue_counts import QueueCounts
-from openmsmq.engine.commit.run_rows import NewRun, RunRows, keeps_runs, may_be_run
+from openmsmq.engine.commit.run_rows import (
+    NewRun,
+    RunRows,
+    StoredRun,
+    keeps_runs,
+    may_be_run,
+)
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
@@ -66,6 +72,11 @@ class NewMessage(NamedTuple):
     "When it can be read: milliseconds as lifetimes count them."
     dedup_key: bytes = b""
     "The key of its deduplication id; a message whose key is known is not stored again."
+
+
+def alone(run: NewRun, packet: bytes) -> NewMessage:
+    """A message of a run that is stored by itself."""
+    return NewMessage(packet, run.priority, NEVER, express=False, flags=run.flags)
 
 
 _way = itemgetter(slice(1, 5))
@@ -171,29 +182,35 @@ class Batch(PacketRows):
         if keeps_runs(queue, len(run.sizes)):
             self._insert_pieces(queue, run, by)
         else:
-            self._insert_rows(queue, [_alone(run, packet) for packet in run.split()], by)
+            self._insert_rows(queue, [alone(run, packet) for packet in run.split()], by)
+
+    def insert_stored_run(self, queue: ManagedQueue, run: StoredRun, by: str) -> None:
+        """The same if their blob is stored; it stays so if the queue still keeps runs."""
+        if keeps_runs(queue, len(run.sizes)):
+            self._place_run(queue, run, by)
+        else:
+            self.insert_run(queue, self.take_run(run), by)
 
     def _insert_pieces(self, queue: ManagedQueue, run: NewRun, by: str) -> list[int]:
         """Store messages as runs that are not too large; those that are too few have rows."""
         lookups: list[int] = []
         for piece in run.pieces():
             if len(piece.sizes) > 1:
-                lookups += self._insert_run(queue, piece, by)
+                lookups += self._place_run(queue, self.store_run(piece), by)
             else:
-                lookups += self._insert_rows(queue, [_alone(run, piece.packets)], by)
+                lookups += self._insert_rows(queue, [alone(run, piece.packets)], by)
         return lookups
 
-    def _insert_run(self, queue: ManagedQueue, run: NewRun, by: str) -> range:
-        """Store messages as one run."""
-        blob, sizes, priority, flags = run
-        count = len(sizes)
-        first = PRIORITY_MAX - priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
-        record = Record(self.store_packet(blob), len(blob), self.now, NEVER, flags=flags)
-        self.runs.add(MessageRun(queue.number, first, record, sizes))
+    def _place_run(self, queue: ManagedQueue, run: StoredRun, by: str) -> range:
+        """Let the messages of a blob be one run of a queue."""
+        count, size = len(run.sizes), run.size
+        first = PRIORITY_MAX - run.priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
+        record = Record(run.number, size, self.now, NEVER, flags=run.flags)
+        self.runs.add(MessageRun(queue.number, first, record, run.sizes))
         lookups = range(first, first + count)
-        self._count(queue, count, len(blob))
+        self._count(queue, count, size)
         self.inserted[queue] += lookups
-        self._events.note_run(Event.ARRIVED, queue, first, count, blob[: sizes[0]], by)
+        self._events.note_run(Event.ARRIVED, queue, first, count, run.identifier, by)
         self._counted[Event.ARRIVED.word] += count
         self.total(queue, Total.ARRIVED, count)
         return lookups
@@ -527,8 +544,3 @@ class Batch(PacketRows):
             self.numbers.sequences.began(queue, sequence)
         self._events.committed()
         self._statistics.add(self._counted)
-
-
-def _alone(run: NewRun, packet: bytes) -> NewMessage:
-    """A message of a run that is stored by itself."""
-    return NewMessage(packet, run.priority, NEVER, express=False, flags=run.flags)

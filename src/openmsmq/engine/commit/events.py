@@ -63,7 +63,9 @@ class Events:
         if not self._history.limit or not messages:
             return
         if is_part_of_run(messages):
-            self.note_run(event, queue, messages[0][0], len(messages), starts[0], by, extra)
+            self.note_run(
+                event, queue, messages[0][0], len(messages), identifiers(starts[:1]), by, extra
+            )
             return
         parts = [len(messages)]
         if split_members(messages)[0]:
@@ -84,14 +86,13 @@ class Events:
         queue: ManagedQueue,
         lookup: int,
         count: int,
-        start: bytes,
+        identifier: bytes,
         by: str,
         extra: str = "",
     ) -> None:
-        """The same of messages of a run, given the place and the packet of the first."""
+        """The same of messages of a run, given the place and the identifier of the first."""
         if self._history.limit:
-            ids = identifiers([start])
-            piece = pack_range(event, queue.number, lookup, count, ids, by, extra)
+            piece = pack_range(event, queue.number, lookup, count, identifier, by, extra)
             self._pieces.append(piece)
 
     def note_slice(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import repeat
 
 from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.commit.run_rows import NewRun, StoredRun, with_marks
+from openmsmq.engine.storage.history import identifiers
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
     chunks,
@@ -22,7 +24,6 @@ from openmsmq.engine.storage.runs import (
     read_start,
 )
 from openmsmq.engine.storage.tables import Table, Writer
-from openmsmq.packet.walk import marked
 
 
 class PacketRows:
@@ -57,12 +58,32 @@ class PacketRows:
         self._packet_rows += zip(map(packet_key, places, repeat(0)), packets, strict=True)
         return places
 
-    def mark_packet(self, number: int, size: int, marks: int) -> None:
-        """Set bits in the TransactionHeader of a packet that is stored, or about to be."""
+    def store_run(self, run: NewRun) -> StoredRun:
+        """Keep the blob of messages that came in one piece."""
+        blob, sizes, priority, flags = run
+        identifier = identifiers([blob[: sizes[0]]])
+        return StoredRun(self.store_packet(blob), sizes, priority, flags, identifier)
+
+    def take_run(self, run: StoredRun) -> NewRun:
+        """The reverse: the blob is dropped."""
+        self._write_packets()
+        keys = packet_keys(run.number, run.size)
+        self._packet_deletes += keys
+        blob = b"".join(self.writer.get_many(Table.PACKETS, keys))
+        return NewRun(blob, run.sizes, run.priority, run.flags)
+
+    def mark_packet(self, number: int, start: int, end: int, marks: int) -> None:
+        """Set bits in the TransactionHeader of a packet that is stored, or about to be.
+
+        It is between two places of what is stored under its number.
+        """
         rows = dict(self._packet_rows)
-        keys = packet_keys(number, size)
+        first = start // CHUNK_SIZE
+        keys = [packet_key(number, at) for at in range(first, (end - 1) // CHUNK_SIZE + 1)]
         parts = [rows.get(key) or self.writer.get_many(Table.PACKETS, [key])[0] for key in keys]
-        for key, part in zip(keys, chunks(marked(b"".join(parts), marks)), strict=True):
+        whole, at = b"".join(parts), first * CHUNK_SIZE
+        changed = with_marks(whole, start - at, end - at, marks)
+        for key, part in zip(keys, chunks(changed), strict=True):
             if key in rows:
                 rows[key] = part
             else:

@@ -14,6 +14,7 @@ from openmsmq.engine.storage.layout import NEVER, Owed
 from openmsmq.engine.storage.runs import MessageRun, find_run
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.limits import U32_MAX
+from openmsmq.packet.walk import marked
 from openmsmq.types.queues import QueueKind
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
@@ -51,6 +52,11 @@ def may_be_run(packets: Sequence[bytes], expires: int, flags: int) -> bool:
     )
 
 
+def with_marks(whole: bytes, start: int, end: int, marks: int) -> bytes:
+    """Packets, the one between two places with more bits in its TransactionHeader."""
+    return b"".join((whole[:start], marked(whole[start:end], marks), whole[end:]))
+
+
 class NewRun(NamedTuple):
     """Plain messages ready to be put in a queue, one after the other.
 
@@ -72,10 +78,33 @@ class NewRun(NamedTuple):
             yield self._replace(packets=self.packets[start:end], sizes=sizes)
             at, start = at + len(sizes), end
 
+    def marked(self, place: int, marks: int) -> NewRun:
+        """The same with bits set in the TransactionHeader of one of the messages."""
+        start = sum(self.sizes[:place])
+        end = start + self.sizes[place]
+        return self._replace(packets=with_marks(self.packets, start, end, marks))
+
     def split(self) -> list[bytes]:
         """The packets."""
         ends = [0, *accumulate(self.sizes)]
         return [self.packets[start:end] for start, end in pairwise(ends)]
+
+
+class StoredRun(NamedTuple):
+    """The same whose blob is stored already."""
+
+    number: int
+    "Of the blob."
+    sizes: Sequence[int]
+    priority: int
+    flags: int
+    identifier: bytes
+    "Of the first message."
+
+    @property
+    def size(self) -> int:
+        """The bytes of all."""
+        return sum(self.sizes)
 
 
 class RunRows:

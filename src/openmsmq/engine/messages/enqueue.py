@@ -101,12 +101,19 @@ class Enqueuer:
         return pending
 
     def send_run(
-        self, queue: ManagedQueue, run: NewRun, caller: Caller, result: object
+        self,
+        queue: ManagedQueue,
+        run: NewRun,
+        transaction: ManagedTransaction | None,
+        caller: Caller,
+        result: object,
     ) -> Future[Any]:
-        """The same for plain messages in one piece, to a queue here and outside transactions.
+        """The same for plain messages in one piece, to a queue here.
 
         `check_run` has allowed it.
         """
+        if transaction is not None:
+            return self._send_in(transaction, queue, run, result)
         pending: Future[Any] = Future()
         core, by, size = self._core, caller.name, len(run.packets)
         core.reserve(queue, size)
@@ -192,26 +199,17 @@ class Enqueuer:
         transaction: ManagedTransaction | None,
     ) -> None:
         """Refuse what cannot be sent, before anything changes."""
-        if queue.deleted:
-            raise QueueNotAvailable(queue.name)
-        if transaction is not None:
-            transaction.require_active()
-        is_local = queue.kind is not QueueKind.OUTGOING
-        in_transaction = transaction is not None and not transaction.is_plain_to(queue)
-        if is_local and queue.properties.transactional != in_transaction:
-            kind = "transactional" if queue.properties.transactional else "not transactional"
-            raise TransactionUsage(f"{queue.name} is {kind}")
+        in_transaction = _check_usage(queue, transaction)
         if queue.transfer is not None and queue.transfer.is_multicast:
             _check_multicast(queue, messages, in_transaction=in_transaction)
         express = _size([message for message in messages if message.express])
         self._check_room(queue, _size(messages), express)
 
-    def check_run(self, queue: ManagedQueue, size: int) -> None:
+    def check_run(
+        self, queue: ManagedQueue, size: int, transaction: ManagedTransaction | None
+    ) -> None:
         """The same for plain messages of this many bytes, to a queue here."""
-        if queue.deleted:
-            raise QueueNotAvailable(queue.name)
-        if queue.properties.transactional:
-            raise TransactionUsage(f"{queue.name} is transactional")
+        _check_usage(queue, transaction)
         self._check_room(queue, size, 0)
 
     def _check_room(self, queue: ManagedQueue, size: int, express: int) -> None:
@@ -239,13 +237,18 @@ class Enqueuer:
         self,
         transaction: ManagedTransaction,
         queue: ManagedQueue,
-        messages: list[NewMessage],
+        messages: list[NewMessage] | NewRun,
         result: Any,
     ) -> Future[Any]:
         """Keep messages until their transaction commits; in the store, if they are many."""
         pending: Future[Any] = Future()
-        self._core.reserve(queue, _size(messages))
-        if not transaction.send(queue, messages):
+        if isinstance(messages, NewRun):
+            self._core.reserve(queue, len(messages.packets))
+            is_large = transaction.send_run(queue, messages)
+        else:
+            self._core.reserve(queue, _size(messages))
+            is_large = transaction.send(queue, messages)
+        if not is_large:
             pending.succeed(result)
             return pending
         spill = transaction.take_buffer()
@@ -275,6 +278,20 @@ def _insert_between(
         else:
             batch.insert_many(queue, together, by)
     return places
+
+
+def _check_usage(queue: ManagedQueue, transaction: ManagedTransaction | None) -> bool:
+    """Refuse what does not go together; whether messages are those of a transaction."""
+    if queue.deleted:
+        raise QueueNotAvailable(queue.name)
+    if transaction is not None:
+        transaction.require_active()
+    in_transaction = transaction is not None and not transaction.is_plain_to(queue)
+    is_local = queue.kind is not QueueKind.OUTGOING
+    if is_local and queue.properties.transactional != in_transaction:
+        kind = "transactional" if queue.properties.transactional else "not transactional"
+        raise TransactionUsage(f"{queue.name} is {kind}")
+    return in_transaction
 
 
 def _size(messages: list[NewMessage]) -> int:

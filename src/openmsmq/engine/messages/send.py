@@ -23,7 +23,7 @@ from openmsmq.engine.messages.stamp import Destination
 from openmsmq.engine.messages.stamper import DeliveryFields, Stamped, Stamper
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
-from openmsmq.engine.transactions.transaction import ManagedTransaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction, packed_id
 from openmsmq.errors import IllegalPropertyValue, InsufficientResources, PublicKeyDoesNotExist
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
@@ -42,7 +42,7 @@ from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.message import Message
-from openmsmq.types.pack import Packer
+from openmsmq.types.pack import PackedRun, Packer
 from openmsmq.types.queues import QueueKind
 
 _PRIVATE: Final = Owed.PRIVATE.value
@@ -72,11 +72,11 @@ class Sender:
 
         (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
         """
-        if delivery is None and _takes_runs(queue, len(messages), transaction):
-            run = self._packer.pack_run(messages, self._name_of(queue))
-            first_id = self._core.numbers.message_id + 1 & U32_MAX
-            if run is not None and first_id + len(messages) <= U32_MAX:
-                return self._send_run(queue, run.packets, run.sizes, run.priority, caller)
+        if delivery is None and _takes_runs(queue, len(messages)):
+            packed = self._packer.pack_run(messages, self._name_of(queue))
+            run = None if packed is None else self._numbered(queue, packed, transaction)
+            if run is not None:
+                return self._send_numbered(queue, run, transaction, caller)
         headers = _headers(queue.name) if queue.members else NO_HEADERS
 
         def pack(target: ManagedQueue, first_id: int) -> list[NewMessage]:
@@ -163,42 +163,57 @@ class Sender:
         caller: Caller = INTERNAL,
     ) -> Future[Sequence[SentId]]:
         """The same with packets one after the other, which stay as they are if they are plain."""
-        core = self._core
-        if _takes_runs(queue, count, transaction):
-            stamper = _stamper(core.identity, *self._goal(queue), NO_HEADERS, INFINITE)
-            stamped = stamper.stamp_run(
-                packets,
-                count,
-                first_id=core.numbers.message_id + 1,
-                sent_time=core.timeline.wall,
-            )
-            if stamped is not None and _is_plain(stamped.way):
-                run = NewRun(stamped.packets, stamped.sizes, stamped.way.priority)
-                return self._send_numbered(queue, run, caller)
+        if _takes_runs(queue, count):
+            run = self._stamped(queue, packets, count, transaction)
+            if run is not None:
+                return self._send_numbered(queue, run, transaction, caller)
         return self.send_packets(queue, split_packets(packets, count), transaction, None, caller)
 
-    def _send_run(
+    def _stamped(
         self,
         queue: ManagedQueue,
         packets: bytes,
-        sizes: Sequence[int],
-        priority: int,
-        caller: Caller,
-    ) -> Future[Sequence[SentId]]:
-        """Send messages that this manager has packed."""
+        count: int,
+        transaction: ManagedTransaction | None,
+    ) -> NewRun | None:
+        """Packets one after the other as they are sent; None if they are not plain."""
+        core = self._core
+        headers, mark, flags = NO_HEADERS, 0, 0
+        if transaction is not None and not transaction.is_plain_to(queue):
+            headers, mark = _with_transaction(NO_HEADERS), packed_id(transaction.number)
+            flags = Owed.TRANSACTIONAL.value
+        stamper = _stamper(core.identity, *self._goal(queue), headers, INFINITE)
+        first_id, now = core.numbers.message_id + 1, core.timeline.wall
+        found = stamper.stamp_run(packets, count, first_id=first_id, sent_time=now, mark=mark)
+        if found is None or not _is_plain(found.way):
+            return None
+        return NewRun(found.packets, found.sizes, found.way.priority, flags)
+
+    def _numbered(
+        self, queue: ManagedQueue, run: PackedRun, transaction: ManagedTransaction | None
+    ) -> NewRun | None:
+        """Messages that this manager has packed, as they are sent."""
+        if transaction is not None:
+            return self._stamped(queue, run.packets, len(run.sizes), transaction)
         first_id = self._core.numbers.message_id + 1 & U32_MAX
+        if first_id + len(run.sizes) > U32_MAX:
+            return None
         now = int(self._clock.now())
-        packets = numbered_packets(packets, sizes, first_id=first_id, sent_time=now)
-        return self._send_numbered(queue, NewRun(packets, sizes, priority), caller)
+        packets = numbered_packets(run.packets, run.sizes, first_id=first_id, sent_time=now)
+        return NewRun(packets, run.sizes, run.priority)
 
     def _send_numbered(
-        self, queue: ManagedQueue, run: NewRun, caller: Caller
+        self,
+        queue: ManagedQueue,
+        run: NewRun,
+        transaction: ManagedTransaction | None,
+        caller: Caller,
     ) -> Future[Sequence[SentId]]:
         core, count = self._core, len(run.sizes)
-        self._enqueuer.check_run(queue, len(run.packets))
+        self._enqueuer.check_run(queue, len(run.packets), transaction)
         ids = MessageIds(core.identity, core.numbers.message_id + 1, count)
         core.take_message_ids(count)
-        return self._enqueuer.send_run(queue, run, caller, ids)
+        return self._enqueuer.send_run(queue, run, transaction, caller, ids)
 
     def _send(
         self,
@@ -404,9 +419,9 @@ def _refuse_express(made: list[tuple[ManagedQueue, list[NewMessage]]]) -> None:
         )
 
 
-def _takes_runs(queue: ManagedQueue, count: int, transaction: ManagedTransaction | None) -> bool:
+def _takes_runs(queue: ManagedQueue, count: int) -> bool:
     """Whether this many messages to a queue may be stored as they come."""
-    return transaction is None and not queue.members and keeps_runs(queue, count)
+    return not queue.members and keeps_runs(queue, count)
 
 
 def _is_plain(way: DeliveryFields) -> bool:

@@ -7,7 +7,9 @@ two together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import accumulate, chain, repeat
 from struct import Struct
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -33,7 +35,7 @@ from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import UserFlags, UserHeaderStart
 from openmsmq.packet.signed import with_listed_signature
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names, u32
+from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names, marked, u32
 from openmsmq.properties.message import INFINITE, PRIORITY_MAX, PrivacyLevel
 from openmsmq.wire.text import NULL_UNIT
 
@@ -196,12 +198,12 @@ class Stamper:
         return found
 
     def stamp_run(
-        self, packets: bytes, count: int, *, first_id: int, sent_time: int
+        self, packets: bytes, count: int, *, first_id: int, sent_time: int, mark: int = 0
     ) -> StampedRun | None:
         """The same for packets one after the other, which stay so.
 
-        None if they do not all go the same way, are not plain, or do not have the destination yet,
-        which also makes them as large as they stay.
+        None if they do not all go the same way or are not plain. `mark` is set in the
+        TransactionHeaders that they get.
         """
         size = u32(packets, SIZE)[0] if len(packets) >= NAMES else 0
         first_id &= U32_MAX
@@ -211,8 +213,12 @@ class Stamper:
         stamped, way = self._stamp(first, first_id, sent_time)
         offset = FLAGS + len(self._front.written)
         is_plain = not self._front.flags & UserFlags.SH and _plain(first, offset) is not None
-        if not is_plain or len(stamped) != size or stamped[FLAGS:] != first[FLAGS:]:
+        if not is_plain or self._headers.after_properties:
             return None
+        if stamped[FLAGS:] != first[FLAGS:]:
+            names = NAMES + len(self._front.names)
+            front = marked(stamped, mark)[:names] if mark else stamped[:names]
+            return _stamp_anew(packets, count, first, front, offset, first_id, way)
         if size * count == len(packets):
             found = _stamp_columns(packets, count, stamped, offset, first_id, sent_time)
             if found is not None:
@@ -355,36 +361,80 @@ def _stamp_uneven(
     way: DeliveryFields,
 ) -> StampedRun | None:
     """The same for packets of different sizes, whose senders know from where they are sent."""
-    start, middle, front = stamped[:SIZE], stamped[_REACH:_SENT], stamped[FLAGS:offset]
-    acknowledge, whole = stamped[offset], len(packets)
-    begins, read_size, read = packets.startswith, u32, _PROPERTIES
+    sizes = _sizes_of_alike(packets, count, stamped, offset)
+    if sizes is None:
+        return None
+    found = numbered_packets(packets, sizes, first_id=first_id, sent_time=sent_time)
+    return StampedRun(way, found, sizes)
+
+
+def _stamp_anew(
+    packets: bytes,
+    count: int,
+    first: bytes,
+    front: bytes,
+    offset: int,
+    first_id: int,
+    way: DeliveryFields,
+) -> StampedRun | None:
+    """Packets that get another front than they came with, given the first and its new one."""
+    sizes = _sizes_of_alike(packets, count, first, offset)
+    growth = len(front) - offset
+    if sizes is None or max(sizes) + growth > limits.PACKET_SIZE_MAX:
+        return None
+    grown = [size + growth for size in sizes]
+    ends = list(accumulate(sizes))
+    parts = zip(
+        repeat(front[:SIZE]),
+        map(_U32, grown),
+        repeat(front[_REACH:_MESSAGE_ID]),
+        map(_U32, range(first_id, first_id + count)),
+        repeat(front[FLAGS:]),
+        [packets[end - size + offset : end] for size, end in zip(sizes, ends, strict=True)],
+        strict=False,
+    )
+    return StampedRun(way, b"".join(chain.from_iterable(parts)), grown)
+
+
+def _sizes_of_alike(packets: bytes, count: int, first: bytes, offset: int) -> list[int] | None:
+    """The sizes of packets, given the first up to its properties; None if others are not like it.
+
+    They may differ as in `_stamp_columns`, and in their sizes.
+    """
+    start, middle, front = first[:SIZE], first[_REACH:_SENT], first[FLAGS : offset + 1]
+    same = first[_REACH : offset + 1]
+    begins, read, whole, least = packets.startswith, _reader(offset), len(packets), offset + LABEL
     sizes: list[int] = []
     at = 0
     for _ in range(count):
-        if at + offset + LABEL > whole:
+        if at + least > whole:
             return None
-        size = read_size(packets, at + SIZE)[0]
-        flags, label, code, body, room, privacy, extension = read(packets, at + offset)
-        label_end = at + offset + LABEL + 2 * label
-        if not (
-            begins(start, at)
-            and begins(middle, at + _REACH)
-            and begins(front, at + FLAGS)
-            and (label_end - at + extension + room + 3) & ~3 == size <= limits.PACKET_SIZE_MAX
-            and body == room
-            and flags == acknowledge
-            and label <= limits.LABEL_UNITS_MAX
-            and (not label or begins(NULL_UNIT, label_end - 2))
-            and not code
-            and not privacy
+        size, label, code, body, room, privacy, extension = read(packets, at)
+        label_end = least + 2 * label
+        if (
+            code
+            or privacy
+            or body != room
+            or (label_end + extension + room + 3) & ~3 != size
+            or size > limits.PACKET_SIZE_MAX
+            or label > limits.LABEL_UNITS_MAX
+            or (label and not begins(NULL_UNIT, at + label_end - 2))
+            or not begins(start, at)
+        ):
+            return None
+        if not begins(same, at + _REACH) and not (  # programs write neither time nor identifier
+            begins(middle, at + _REACH) and begins(front, at + FLAGS)
         ):
             return None
         sizes.append(size)
         at += size
-    if at != whole:
-        return None
-    found = numbered_packets(packets, sizes, first_id=first_id, sent_time=sent_time)
-    return StampedRun(way, found, sizes)
+    return sizes if at == whole else None
+
+
+@lru_cache(maxsize=256)
+def _reader(offset: int) -> Callable[[bytes, int], tuple[int, ...]]:
+    """PacketSize and `_PROPERTIES` without flags of packets whose properties begin there."""
+    return Struct(f"<{SIZE}xI{offset - SIZE - 4}xxBH28xIII8xI").unpack_from
 
 
 def _plain(packet: bytes, offset: int) -> tuple[int, ...] | None:

@@ -17,7 +17,8 @@ from operator import itemgetter
 from struct import Struct
 from typing import Final, NamedTuple
 
-from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.commit.batch import Batch, NewMessage, alone
+from openmsmq.engine.commit.run_rows import NewRun
 from openmsmq.engine.messages.admission import Admission
 from openmsmq.engine.messages.disposition import Dispositions
 from openmsmq.engine.messages.poison import PoisonMessages
@@ -25,10 +26,17 @@ from openmsmq.engine.messages.removal import note_purged, purge_reason
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.registry import Queues
-from openmsmq.engine.storage.history import IDENTIFIER_SIZE, identifiers
 from openmsmq.engine.storage.layout import JOURNAL_BIT, Owed, Record
 from openmsmq.engine.storage.runs import record_of
 from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.engine.transactions.staged import (
+    Buffer,
+    StagedKind,
+    StagedSend,
+    kind_of,
+    read_sent,
+    stage,
+)
 from openmsmq.errors import TransactionSequence
 from openmsmq.packet.headers.transaction import TransactionFlags
 from openmsmq.packet.walk import marked
@@ -38,10 +46,8 @@ from openmsmq.types.queues import QueueKind
 SPILL_SIZE: Final = 256 * 1024
 "Bytes a transaction may hold in memory before it writes them to the store."
 
-Buffer = list[tuple[ManagedQueue, NewMessage]]
-_ON_ARRIVAL: Final = (Owed.JOURNAL | Owed.ACK_ARRIVAL).value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-"Plain numbers, since to combine flags with a number makes an object each time."
+"A plain number, since to combine flags with a number makes an object each time."
 
 _ID_MAX: Final = TransactionFlags.ID >> 4
 _ID_STEP: Final = 65_537
@@ -50,10 +56,6 @@ _ID_STEP: Final = 65_537
 _key = Struct(">QBI")
 _KIND: Final = 8
 "Where a key says the kind of its row."
-_sent = Struct("<IBQIIH20s")
-_SENT_SIZE: Final = _sent.size
-_unpack_sent: Final = _sent.unpack
-_special = Struct("<Q16s")
 _place = Struct("<IQ")
 split_key: Final = _key.unpack
 "Number of a transaction, kind of the row, place."
@@ -79,37 +81,6 @@ class Spill(NamedTuple):
 
     first_row: int
     messages: Buffer
-
-
-class StagedSend(NamedTuple):
-    """A message that a transaction has written to the store already."""
-
-    queue: int
-    priority: int
-    number: int
-    "Of its packet."
-    size: int
-    expires: int
-    flags: int
-    identifier: bytes
-    due: int = 0
-    dedup_key: bytes = b""
-
-
-def read_sent(row: bytes) -> StagedSend:
-    """A message that is kept in a row SENT."""
-    if len(row) == _SENT_SIZE:
-        return tuple.__new__(StagedSend, (*_unpack_sent(row), 0, b""))  # saves half of the time
-    due, dedup_key = _special.unpack(row[_sent.size :])
-    return StagedSend(*_sent.unpack_from(row))._replace(
-        due=due, dedup_key=dedup_key.strip(b"\0") and dedup_key
-    )
-
-
-def sent_row(sent: StagedSend) -> bytes:
-    """The reverse of `read_sent`."""
-    row = _sent.pack(*sent[:7])
-    return row + _special.pack(sent.due, sent.dedup_key) if sent.due or sent.dedup_key else row
 
 
 class ManagedTransaction(Holder):
@@ -214,6 +185,18 @@ class ManagedTransaction(Holder):
         self.reserved[queue] += size
         return self.buffered > SPILL_SIZE
 
+    def send_run(self, queue: ManagedQueue, run: NewRun) -> bool:
+        """The same for plain messages in one piece, which say already what they are part of."""
+        if run.flags and queue not in self.reserved:
+            run = run.marked(0, TransactionFlags.FM)
+        size = len(run.packets)
+        for piece in run.pieces():
+            is_run = len(piece.sizes) > 1
+            self.buffer.append((queue, piece if is_run else alone(run, piece.packets)))
+        self.buffered += size
+        self.reserved[queue] += size
+        return self.buffered > SPILL_SIZE
+
     def take_buffer(self) -> Spill:
         """What is buffered, to be written to the store."""
         spill = Spill(self._sent_rows, self.buffer)
@@ -225,33 +208,20 @@ class ManagedTransaction(Holder):
         """It could not be written, and nothing was sent since."""
         assert not self.buffer, "messages were sent behind those that were not written"
         self.buffer = spill.messages
-        self.buffered = sum(len(message.packet) for _, message in self.buffer)
+        self.buffered = sum(len(sent[0]) for _, sent in self.buffer)
         self._sent_rows = spill.first_row
 
     def write_spill(self, batch: Batch, spill: Spill) -> None:
-        """Write to the store what was buffered, field by field: there may be many."""
+        """Write to the store what was buffered."""
         if not spill.messages:
             return
-        queues = [queue.number for queue, _ in spill.messages]
-        packets, priorities, expires, _, flags, dues, dedup_keys = zip(
-            *[message for _, message in spill.messages], strict=True
-        )
-        ids = identifiers(packets)
-        starts = range(0, IDENTIFIER_SIZE * len(packets), IDENTIFIER_SIZE)
-        each = [ids[start : start + IDENTIFIER_SIZE] for start in starts]
-        numbers, sizes = batch.store_packets(packets), map(len, packets)
-        rows = list(map(_sent.pack, queues, priorities, numbers, sizes, expires, flags, each))
-        if any(dues) or any(dedup_keys):
-            rows = [
-                row + _special.pack(due, dedup_key) if due or dedup_key else row
-                for row, due, dedup_key in zip(rows, dues, dedup_keys, strict=True)
-            ]
+        rows = stage(batch, spill.messages)
         places = range(spill.first_row, spill.first_row + len(rows))
         keys = map(_key.pack, repeat(self.number), repeat(SENT), places)
         batch.writer.put_many(Table.TRANSACTIONS, list(zip(keys, rows, strict=True)))
-        last = dict(zip(queues, rows, strict=True))
-        self._last_spilled |= {queue: read_sent(row) for queue, row in last.items()}
-        for queue in {queue for queue, _ in spill.messages}:
+        last = dict(zip([queue for queue, _ in spill.messages], rows, strict=True))
+        for queue, row in last.items():
+            self._last_spilled[queue.number] = read_sent(row)
             batch.keep(queue)
 
     def write_prepared(self, batch: Batch, spill: Spill) -> None:
@@ -280,18 +250,11 @@ class ManagedTransaction(Holder):
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
         rows = self._take_sent_rows(batch)
         buffer = _with_last(batch, rows, self.buffer)
-        for (number, is_plain), found in groupby(rows, key=_kind):
-            queue = queues.get(number)
-            self._arrive(batch, admission, queue, list(found), by, is_plain=is_plain)
-        for queue, messages in groupby(buffer, key=itemgetter(0)):
-            if queue.deleted:
-                continue
-            new = [message for _, message in messages]
-            if self.is_special:
-                admission.put(batch, queue, new, by)
-            else:
-                batch.insert_many(queue, new, by)
-                dispositions.arrived(batch, queue, new)
+        for (number, kind), found in groupby(rows, key=kind_of):
+            self._arrive(batch, admission, queues.get(number), list(found), by, kind)
+        for queue, group in groupby(buffer, key=itemgetter(0)):
+            if not queue.deleted:
+                self._insert(batch, admission, dispositions, queue, group, by)
         gone: dict[tuple[ManagedQueue, MessageClass], list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
@@ -302,6 +265,29 @@ class ManagedTransaction(Holder):
         for (queue, reason), taken in gone.items():
             dispositions.removed(batch, queue, taken, reason, by)
         self._move(batch, by)
+
+    def _insert(
+        self,
+        batch: Batch,
+        admission: Admission,
+        dispositions: Dispositions,
+        queue: ManagedQueue,
+        group: Iterable[tuple[ManagedQueue, NewMessage | NewRun]],
+        by: str,
+    ) -> None:
+        """Messages that are still in memory become visible."""
+        for is_run, found in groupby([sent for _, sent in group], key=_is_run):
+            if is_run:
+                for run in found:
+                    assert isinstance(run, NewRun)
+                    batch.insert_run(queue, run, by)
+                continue
+            new = [message for message in found if isinstance(message, NewMessage)]
+            if self.is_special:
+                admission.put(batch, queue, new, by)
+            else:
+                batch.insert_many(queue, new, by)
+                dispositions.arrived(batch, queue, new)
 
     def _move(self, batch: Batch, by: str) -> None:
         for (queue, lookup), (record, target) in self.moved.items():
@@ -317,11 +303,14 @@ class ManagedTransaction(Holder):
         queue: ManagedQueue | None,
         found: list[StagedSend],
         by: str,
-        *,
-        is_plain: bool,
+        kind: StagedKind,
     ) -> None:
         """Messages that the store has already become visible, unless their queue is gone."""
-        if queue is not None and is_plain:
+        if queue is not None and kind is StagedKind.RUN:
+            for sent in found:
+                batch.insert_stored_run(queue, sent.run, by)
+            return
+        if queue is not None and kind is StagedKind.PLAIN:
             _, priorities, places, sizes, expires, flags, ids, *_ = zip(*found, strict=True)
             batch.insert_stored_many(
                 queue, places, sizes, priorities, expires, flags, b"".join(ids), by
@@ -381,9 +370,15 @@ def packed_id(number: int) -> int:
     return ((number + (number >> 32) * _ID_STEP) % _ID_MAX + 1) << 4
 
 
-def _kind(sent: StagedSend) -> tuple[int, bool]:
-    """Where a message goes, and whether nothing follows from that."""
-    return sent.queue, not (sent.due or sent.dedup_key or sent.flags & _ON_ARRIVAL)
+def _is_run(sent: NewMessage | NewRun) -> bool:
+    return isinstance(sent, NewRun)
+
+
+def _last_marked(sent: NewMessage | NewRun) -> NewMessage | NewRun:
+    """The last that is sent to a queue, marked so."""
+    if isinstance(sent, NewRun):
+        return sent.marked(len(sent.sizes) - 1, TransactionFlags.LM) if sent.flags else sent
+    return _marked(sent, TransactionFlags.LM)
 
 
 def _marked(message: NewMessage, mark: int) -> NewMessage:
@@ -401,10 +396,10 @@ def _with_last(batch: Batch, rows: Iterable[StagedSend], buffer: Buffer) -> Buff
         last.pop(queue.number, None)
     for sent in last.values():
         if sent.flags & _TRANSACTIONAL:
-            batch.mark_packet(sent.number, sent.size, TransactionFlags.LM)
+            batch.mark_packet(sent.number, *sent.last, TransactionFlags.LM)
     found = list(buffer)
     for queue, place in places.items():
-        found[place] = queue, _marked(buffer[place][1], TransactionFlags.LM)
+        found[place] = queue, _last_marked(buffer[place][1])
     return found
 
 

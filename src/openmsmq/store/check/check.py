@@ -42,12 +42,12 @@ from openmsmq.engine.storage.recovery import IDENTITY_KEY
 from openmsmq.engine.storage.runs import MessageRun, record_of
 from openmsmq.engine.storage.settings import load_settings
 from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.engine.transactions.staged import read_sent
 from openmsmq.engine.transactions.transaction import (
     HEADER,
     MOVED,
     RECEIVED,
     SENT,
-    read_sent,
     split_key,
     split_place,
 )

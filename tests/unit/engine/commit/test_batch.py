@@ -185,7 +185,7 @@ def test_a_packet_can_be_marked_where_it_is(bench: Bench, size: int, before: boo
     other = bench.batch.store_packet(b"other")
     if before:
         bench.write()
-    bench.batch.mark_packet(number, len(packet), TransactionFlags.LM)
+    bench.batch.mark_packet(number, 0, len(packet), TransactionFlags.LM)
     bench.write()
     header = PacketView(bench.packets[number]).transaction
     assert header is not None

@@ -66,7 +66,7 @@ def test_without_a_history_nothing_is_kept(world: World) -> None:
     queue = world.queue()
     world.core.history.limit = 0
     events = Events(world.core.history, 5)
-    events.note_run(Event.ARRIVED, queue, 1, 8, letter("a").packet, str(ME))
+    events.note_run(Event.ARRIVED, queue, 1, 8, bytes(20), str(ME))
     events.note_many(Event.ARRIVED, queue, [(1, ROW)], [letter("a").packet], "", "")
     assert not events._pieces
     assert not events.are_kept

@@ -44,6 +44,7 @@ from openmsmq.packet.headers.trailer import (
 )
 from openmsmq.packet.signed import find_signature, signed_fields
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import marked
 from openmsmq.properties.message import Acknowledge, SignatureType
 from openmsmq.security.x509 import decode_certificate
 from openmsmq.types.message import Message
@@ -265,6 +266,10 @@ def at_home() -> Stamper:
     return Stamper(SOURCE, Destination.of(HERE))
 
 
+def in_transaction() -> Stamper:
+    return stamper(IN_TRANSACTION)
+
+
 def one_by_one(packets: bytes, count: int, first_id: int = 7) -> list[Stamped]:
     return at_home().stamp(split_packets(packets, count), first_id=first_id, sent_time=SENT)
 
@@ -278,6 +283,29 @@ def test_packets_in_one_piece_become_the_same_as_one_by_one(messages: list[Messa
     assert found.way == expected.way
     assert found.packets == b"".join(expected.packets)
     assert found.sizes == list(map(len, expected.packets))
+
+
+@pytest.mark.parametrize("messages", [RUN, UNEVEN], ids=["equal", "uneven"])
+@pytest.mark.parametrize("transactional", [False, True])
+def test_so_do_packets_that_get_another_destination_or_a_transaction(
+    messages: list[Message], transactional: bool
+) -> None:
+    packets, headers = of_program(messages), IN_TRANSACTION if transactional else NO_HEADERS
+    mark = 0x1230 if transactional else 0
+    found = stamper(headers).stamp_run(packets, 6, first_id=7, sent_time=SENT, mark=mark)
+    one_by_one = stamper(headers).stamp(split_packets(packets, 6), first_id=7, sent_time=SENT)
+    expected = [marked(packet, mark) if mark else packet for packet in one_by_one[0].packets]
+    assert found is not None
+    assert found.way == one_by_one[0].way
+    assert found.packets == b"".join(expected)
+    assert found.sizes == list(map(len, expected))
+
+
+def test_packets_that_their_headers_make_too_large_are_stamped_one_by_one() -> None:
+    size = PACKET_SIZE_MAX - len(of_program(RUN[:1] * 6)) // 6 + 20
+    packets = of_program([*RUN[:5], Message(bytes(size), label="same")])
+    assert at_home().stamp_run(packets, 6, first_id=7, sent_time=SENT) is not None
+    assert stamper(IN_TRANSACTION).stamp_run(packets, 6, first_id=7, sent_time=SENT) is None
 
 
 def test_equal_packets_of_a_program_that_does_not_know_its_manager_are_stamped_by_columns() -> None:
@@ -384,9 +412,9 @@ def test_a_message_signed_for_other_queues_is_refused(packet: Callable[[], bytes
         stamper(OptionalHeaders(multi_queue=TO_BOTH)).stamp([packet()], first_id=7, sent_time=SENT)
 
 
-def test_other_destinations_and_other_numbers_of_packets_are_left_to_others() -> None:
+def test_several_destinations_and_other_numbers_of_packets_are_left_to_others() -> None:
     packets = of_program(RUN)
-    assert stamper().stamp_run(packets, len(RUN), first_id=7, sent_time=SENT) is None
+    assert stamper(SEVERAL).stamp_run(packets, len(RUN), first_id=7, sent_time=SENT) is None
     for count in (0, 5, 7, 1 << 31):
         assert at_home().stamp_run(packets, count, first_id=7, sent_time=SENT) is None
     assert at_home().stamp_run(b"", 6, first_id=7, sent_time=SENT) is None
@@ -403,11 +431,12 @@ def test_no_byte_can_be_changed_so_that_the_piece_is_taken_for_something_else(
         place = data.draw(st.integers(0, front - 1))
         packets[place] = data.draw(st.sampled_from((0, 1, 0x40, 0xFF, packets[place] ^ 1)))
     whole = bytes(packets)
+    make = data.draw(st.sampled_from((at_home, stamper, in_transaction)))
     try:
-        found = at_home().stamp_run(whole, 6, first_id=7, sent_time=SENT)
+        found = make().stamp_run(whole, 6, first_id=7, sent_time=SENT)
     except Malformed:
         found = None
     if found is not None:
-        (expected,) = one_by_one(whole, 6)
+        (expected,) = make().stamp(split_packets(whole, 6), first_id=7, sent_time=SENT)
         assert (found.way, found.packets) == (expected.way, b"".join(expected.packets))
         assert found.sizes == list(map(len, expected.packets))

@@ -43,6 +43,7 @@ from openmsmq.engine.storage.recovery import IDENTITY_KEY
 from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.settings import SETTINGS_KEY
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
+from openmsmq.engine.transactions.staged import read_sent
 from openmsmq.engine.transactions.transaction import (
     HEADER,
     MOVED,
@@ -50,7 +51,6 @@ from openmsmq.engine.transactions.transaction import (
     SENT,
     _key,
     _place,
-    _sent,
 )
 from openmsmq.errors import StoreForeign, StoreInUse, StoreMissing
 from openmsmq.store.check.check import Report, check, check_tables
@@ -345,7 +345,7 @@ def test_a_message_without_its_packet_is_found(directory: Path) -> None:
 def numbers_of_sent(reader: Snapshot) -> list[int]:
     """The packets of messages that the transaction has sent."""
     found = rows(reader, Table.TRANSACTIONS)
-    return [_sent.unpack(row)[2] for key, row in found if _key.unpack(key)[1] == SENT]
+    return [read_sent(row).number for key, row in found if _key.unpack(key)[1] == SENT]
 
 
 def large_packet(reader: Snapshot) -> int:
@@ -544,9 +544,9 @@ def test_a_transaction_that_lacks_a_row_is_found(directory: Path) -> None:
     def lose(writer: Writer) -> None:
         key, row = rows(writer, Table.TRANSACTIONS)[0]
         writer.delete(Table.TRANSACTIONS, key)
-        writer.delete(Table.PACKETS, packet_key(_sent.unpack(row)[2], 0))
-        writer.delete(Table.PACKETS, packet_key(_sent.unpack(row)[2], 1))
-        writer.delete(Table.PACKETS, packet_key(_sent.unpack(row)[2], 2))
+        writer.delete(Table.PACKETS, packet_key(read_sent(row).number, 0))
+        writer.delete(Table.PACKETS, packet_key(read_sent(row).number, 1))
+        writer.delete(Table.PACKETS, packet_key(read_sent(row).number, 2))
 
     tamper(directory, lose)
     [sentence] = found(directory)
