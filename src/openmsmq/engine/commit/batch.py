@@ -184,25 +184,18 @@ class Batch(PacketRows):
         else:
             self._insert_rows(queue, [alone(run, packet) for packet in run.split()], by)
 
-    def insert_stored_run(self, queue: ManagedQueue, run: StoredRun, by: str) -> None:
-        """The same if their blob is stored; it stays so if the queue still keeps runs."""
-        if keeps_runs(queue, len(run.sizes)):
-            self._place_run(queue, run, by)
-        else:
-            self.insert_run(queue, self.take_run(run), by)
-
     def _insert_pieces(self, queue: ManagedQueue, run: NewRun, by: str) -> list[int]:
         """Store messages as runs that are not too large; those that are too few have rows."""
         lookups: list[int] = []
         for piece in run.pieces():
             if len(piece.sizes) > 1:
-                lookups += self._place_run(queue, self.store_run(piece), by)
+                lookups += self.place_run(queue, self.store_run(piece), by)
             else:
                 lookups += self._insert_rows(queue, [alone(run, piece.packets)], by)
         return lookups
 
-    def _place_run(self, queue: ManagedQueue, run: StoredRun, by: str) -> range:
-        """Let the messages of a blob be one run of a queue."""
+    def place_run(self, queue: ManagedQueue, run: StoredRun, by: str) -> range:
+        """Let messages whose blob is stored be a run of a queue, which keeps runs."""
         count, size = len(run.sizes), run.size
         first = PRIORITY_MAX - run.priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
         record = Record(run.number, size, self.now, NEVER, flags=run.flags)

@@ -18,7 +18,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch, NewMessage, alone
-from openmsmq.engine.commit.run_rows import NewRun
+from openmsmq.engine.commit.run_rows import NewRun, keeps_runs
 from openmsmq.engine.messages.admission import Admission
 from openmsmq.engine.messages.disposition import Dispositions
 from openmsmq.engine.messages.poison import PoisonMessages
@@ -308,7 +308,10 @@ class ManagedTransaction(Holder):
         """Messages that the store has already become visible, unless their queue is gone."""
         if queue is not None and kind is StagedKind.RUN:
             for sent in found:
-                batch.insert_stored_run(queue, sent.run, by)
+                if keeps_runs(queue, len(sent.sizes)):
+                    batch.place_run(queue, sent.run, by)
+                else:  # it has got a journal or a subscription since
+                    batch.insert_run(queue, batch.take_run(sent.run), by)
             return
         if queue is not None and kind is StagedKind.PLAIN:
             _, priorities, places, sizes, expires, flags, ids, *_ = zip(*found, strict=True)
