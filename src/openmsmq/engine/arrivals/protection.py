@@ -36,6 +36,8 @@ PRIVACY_NONE: Final = 0
 PRIVACY_BODY: Final = 2
 "Queue.PrivacyLevel: no encrypted messages, and encrypted ones only ([MS-MQDMPR] 3.1.1.2)."
 _WRITE: Final = int(QueueRights.WRITE_MESSAGE)
+_NOTHING: Final = Examination(b"")
+"What is found out about a message without protection."
 
 
 class Guard:
@@ -45,6 +47,8 @@ class Guard:
         self._core = core
         self._destinations = destinations
         self._replays = Replays()
+        self._plain: tuple[QueueProperties, Token, MessageClass | None] | None = None
+        "What was decided last about a message without protection: for which queue, of whom."
 
     def examined(self, packets: list[bytes]) -> list[bytes]:
         """Packets that came, protected ones with what can be found out about them.
@@ -82,7 +86,9 @@ class Guard:
 
         `flags` are those of the UserHeader. A signature counts once in the replay window.
         """
-        finding = self._finding(origin, packet, flags)
+        if not flags & PROTECTED:
+            return packet, self._plain_fault(queue.properties, origin.principal)
+        finding = self._finding(origin, packet)
         fault, window = self.fault(origin, queue, finding), self._core.examiner.policy.replay_window
         if fault is None and finding.signature and window:
             now, identifier = self._core.timeline.now, PacketView(packet).identifier
@@ -102,12 +108,18 @@ class Guard:
             takes_unidentified=takes_unidentified or bool(origin.transport & Owed.SRMP),
         )
 
-    def _finding(self, origin: Origin, packet: bytes, flags: int) -> Examination:
+    def _plain_fault(self, properties: QueueProperties, principal: Token) -> MessageClass | None:
+        """The same for a message without protection, whose sender alone counts."""
+        last = self._plain
+        if last is None or last[0] is not properties or last[1] is not principal:
+            found = fault_of(properties, _NOTHING, principal, takes_unidentified=False)
+            self._plain = last = properties, principal, found
+        return last[2]
+
+    def _finding(self, origin: Origin, packet: bytes) -> Examination:
         """What is known of the protection of a message; over HTTP its transport has verified it."""
         if isinstance(packet, ExaminedPacket):
             return packet.finding
-        if not flags & PROTECTED:
-            return Examination(packet)
         if origin.transport & Owed.SRMP:
             security = PacketView(packet).security
             is_encrypted = security is not None and bool(security.flags & SecurityFlags.EB)

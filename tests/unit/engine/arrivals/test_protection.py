@@ -31,7 +31,7 @@ from openmsmq.properties.message import (
     SignatureType,
     describe_class,
 )
-from openmsmq.security.principals import ANONYMOUS_TOKEN
+from openmsmq.security.principals import ANONYMOUS_TOKEN, authenticated_token
 from openmsmq.security.sddl import format_sddl, parse_sddl
 from openmsmq.security.sid import EVERYONE
 from openmsmq.types.received import ReceivedMessage
@@ -193,6 +193,27 @@ def test_permissions_count_for_a_proven_sender(valid: Station) -> None:
     valid.take(signed("nameless", number=3, by=MessageSigner(signer().certificate, signer().key)))
     assert valid.bodies() == ["proven"]
     assert valid.world.count(module.REJECTED + describe_class(MessageClass.NACK_ACCESS_DENIED)) == 2
+
+
+def test_what_was_decided_about_one_sender_and_queue_counts_for_no_other(valid: Station) -> None:
+    """MSEC-138, MSEC-144: permissions that change, another queue, and another sender count."""
+    queue = valid.world.find("q")
+    valid.world.queue("closed", permissions="D:(A;;LC;;;BA)")
+
+    def may(sddl: str) -> None:
+        queue.properties = replace(queue.properties, permissions=sddl)
+
+    may("D:(A;;LC;;;AN)")
+    valid.take(parcel("first", number=1))
+    valid.take(parcel("elsewhere", number=2, to=HERE + "closed"))
+    valid.take(parcel("second", number=3))
+    valid.origin.principal = authenticated_token(ALICE)
+    valid.take(parcel("another sender", number=4))
+    valid.origin.principal = ANONYMOUS_TOKEN
+    may("D:(A;;LC;;;BA)")
+    valid.take(parcel("too late", number=5))
+    assert valid.bodies() == ["first", "second"]
+    assert valid.world.find("closed").messages == 0
 
 
 def test_a_queue_that_demands_authentication_takes_proven_senders_only(valid: Station) -> None:
