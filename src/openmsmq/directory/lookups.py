@@ -24,7 +24,7 @@ from openmsmq.names.format import (
     parse_format_name,
 )
 from openmsmq.names.parse import parse_name
-from openmsmq.names.path import PathName
+from openmsmq.names.path import PathName, parse_path_name
 
 KNOWN_FOR: Final = 1200.0
 "Seconds for which an answer about a queue or a list counts."
@@ -110,6 +110,8 @@ class Lookups:
                 if queue.manager == UUID(int=0):
                     raise not_found(f"{name}: its manager is gone")
                 view.owners[name.guid] = queue.manager
+                with contextlib.suppress(MQError):  # some names of objects are none of queues
+                    view.names[name.guid] = parse_path_name(queue.path_name)
             elif isinstance(name, PathName):
                 queue = await self._directory.queue_by_path(f"{name.computer}\\{name.queue}")
                 self.found(name, Owned(queue.id, queue.manager))
@@ -129,6 +131,7 @@ class Lookups:
         view = self._local.directory
         view.paths[path.key] = owned.queue
         view.owners[owned.queue] = owned.manager
+        view.names[owned.queue] = path
         self._remember(_Answer(path, self._now() + KNOWN_FOR))
         self._remember(_Answer(PublicName(owned.queue), self._now() + KNOWN_FOR))
 
@@ -163,6 +166,7 @@ class Lookups:
             view.paths.pop(name.key, None)
         elif isinstance(name, PublicName):
             view.owners.pop(name.guid, None)
+            view.names.pop(name.guid, None)
         elif isinstance(name, DistributionListName):
             view.lists.pop(name.guid, None)
 

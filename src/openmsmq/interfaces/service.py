@@ -26,7 +26,7 @@ from openmsmq.interfaces.qm2qm.server import OldReadServer
 from openmsmq.interfaces.qm2qm.stubs import QM2QM, QMCOMM
 from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY, RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
-from openmsmq.interfaces.supporting_server.queue_proxies import QueuesElsewhere
+from openmsmq.interfaces.supporting_server.queue_proxies import NameDirectory, QueuesElsewhere
 from openmsmq.interfaces.supporting_server.roster import DependentRoster, OpenConnection
 from openmsmq.interfaces.supporting_server.server import SupportingServer
 from openmsmq.interfaces.supporting_server.stubs import QMCOMM2
@@ -101,8 +101,12 @@ class RpcService:
         settings: RpcSettings,
         counter: RefusalCounter,
         elsewhere: QueuesElsewhere | None = None,
+        directory: NameDirectory | None = None,
     ) -> None:
-        """`elsewhere` reads queues of other computers for dependent clients."""
+        """`elsewhere` reads queues of other computers for dependent clients.
+
+        `directory` finds public queues for them.
+        """
         self._users = users
         self._clock = clock
         self._settings = settings
@@ -135,6 +139,7 @@ class RpcService:
             opening=self.old_reading.opening,
             elsewhere=elsewhere,
         )
+        self.supporting.queues.directory = directory
         self.dependents = DependentRoster(self.supporting, self._connections_of, _loop_time)
         self._supporting_deadlines = Deadlines(self.supporting.messages)
         self.supporting.messages.on_deadline = self._supporting_deadlines.changed

@@ -170,7 +170,7 @@ class StandardListeners:
             if binary.tls_listener is not None:
                 listeners["binary_tls"] = binary.tls_listener
         if config.takes_remote_calls:
-            listeners.update(self._rpc(local, driver, config).listeners())
+            listeners.update(self._rpc(local, driver, config, directory).listeners())
         listeners.update(self._srmp_listener(local, driver, config))
         if config.multicast != "off":
             listeners["multicast"] = self._multicast(local, driver, config)
@@ -231,6 +231,8 @@ class StandardListeners:
             config.directory_auth, config.directory_user or "", password, config.directory_keytab
         )
         controllers = [Controller.parse(url) for url in config.directory]
+        names = (controller.netbios_name for controller in controllers)
+        local.directory.servers = tuple(name for name in names if name)
         client = LdapClient(controllers, login, tls_context(config.directory_ca))
         found = DirectoryService(local, driver, client)
         found.keys = partial(own_keys, config.data)
@@ -325,7 +327,13 @@ class StandardListeners:
         _require_cipher("rpc.managers")
         return ManagersElsewhere(config.rpc_managers, config.data)
 
-    def _rpc(self, local: QueueManager, driver: LoopDriver, config: Config) -> RpcService:
+    def _rpc(
+        self,
+        local: QueueManager,
+        driver: LoopDriver,
+        config: Config,
+        directory: DirectoryService | None,
+    ) -> RpcService:
         """Remote calls."""
         from openmsmq.access.users import Users
         from openmsmq.interfaces.levels import LevelPolicy
@@ -355,7 +363,9 @@ class StandardListeners:
             from openmsmq.service.supported_queues import SupportedQueues
 
             elsewhere = SupportedQueues(managers, local.identity)
-        made = RpcService(local, driver, users, SystemClock(), settings, self._metrics, elsewhere)
+        made = RpcService(
+            local, driver, users, SystemClock(), settings, self._metrics, elsewhere, directory
+        )
         if self._server is not None and config.supporting_server:
             self._server.dependents = made.dependents
         return made

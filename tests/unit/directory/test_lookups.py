@@ -26,6 +26,7 @@ def test_a_public_queue_elsewhere_is_looked_up_once() -> None:
         assert office.service.needs_lookup(name)
         await answer(office, lambda: office.service.look_up(name))
         assert office.local.directory.owners == {orders: owner}
+        assert str(office.local.directory.path(PublicName(orders))) == "hq-app\\orders"
         assert not office.service.needs_lookup(name)
         handle = office.driver.call(lambda: office.local.open_queue(name, SEND))
         assert handle.queue.name == str(parse_format_name(name))

@@ -9,6 +9,7 @@ from openmsmq.errors import InvalidParameter
 
 PORTS: Final = {"ldap": 389, "ldaps": 636}
 LOGIN_KINDS: Final = ("password", "ntlm", "kerberos")
+NETBIOS_NAME_MAX: Final = 15
 
 
 class Controller(NamedTuple):
@@ -29,6 +30,13 @@ class Controller(NamedTuple):
         if parts.scheme not in PORTS or not parts.hostname or parts.path.strip("/"):
             raise InvalidParameter(f"{url}: ldap://HOST or ldaps://HOST is needed")
         return cls(parts.hostname, port or PORTS[parts.scheme], parts.scheme == "ldaps")
+
+    @property
+    def netbios_name(self) -> str:
+        """Its name of 1 to 15 characters ([MS-MQMP] 3.1.4.23); empty if it is known by none."""
+        first = self.host.split(".")[0].upper()
+        is_address = ":" in self.host or self.host.replace(".", "").isdigit()
+        return "" if is_address or len(first) > NETBIOS_NAME_MAX else first
 
     def __str__(self) -> str:
         return f"{'ldaps' if self.tls else 'ldap'}://{self.host}:{self.port}"

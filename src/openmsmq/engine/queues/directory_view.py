@@ -30,6 +30,10 @@ class DirectoryView:
         self.lists: dict[UUID, tuple[FormatName, ...]] = {}
         self.paths: dict[str, UUID] = {}
         "Public queues elsewhere by the keys of their path names."
+        self.names: dict[UUID, PathName] = {}
+        "The path names of public queues elsewhere."
+        self.servers: tuple[str, ...] = ()
+        "Names of domain controllers (DirectoryServerList, [MS-MQDMPR] 3.1.1.1)."
 
     def format_name(self, path: PathName) -> FormatName:
         r"""The format name for the path name of a queue elsewhere.
@@ -54,6 +58,14 @@ class DirectoryView:
         tries again (DS-23).
         """
         found = self.owners.get(name.guid)
+        if found is not None:
+            return found
+        self._check(name)
+        raise QueueNotFound(f"{name}: no public queue of the directory")
+
+    def path(self, name: PublicName) -> PathName:
+        """Where a public queue elsewhere is ([MS-MQDMPR] 3.1.7.1.26)."""
+        found = self.names.get(name.guid)
         if found is not None:
             return found
         self._check(name)

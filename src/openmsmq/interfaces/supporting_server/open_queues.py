@@ -35,6 +35,7 @@ from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.answers import answer, answer_when_done
 from openmsmq.interfaces.supporting_server.clients import Clients
 from openmsmq.interfaces.supporting_server.queue_proxies import (
+    NameDirectory,
     QueueElsewhere,
     QueueProxy,
     QueuesElsewhere,
@@ -49,7 +50,7 @@ from openmsmq.interfaces.waits import WaitingRead, Waits
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
-from openmsmq.names.format import PrivateName
+from openmsmq.names.format import PrivateName, PublicName
 from openmsmq.names.path import PathName, shown
 from openmsmq.names.usage import check_use
 from openmsmq.rpc.association import Association, RandomBytes, unused_number
@@ -140,6 +141,8 @@ class OpenQueues:
         self._open: dict[int, DependentQueue | QueueProxy] = {}
         "By the number that clients receive with, whichever computer has the queue (SS-06)."
         self._next_cursor = 0
+        self.directory: NameDirectory | None = None
+        "Finds public queues of other managers; None without a directory."
 
     def __len__(self) -> int:
         return len(self._open)
@@ -184,15 +187,19 @@ class OpenQueues:
         def failed(result: int) -> Structure:
             return stubs.OpenedQueue(place, 0, NULL_HANDLE, result)
 
-        def opened() -> Structure:
+        def checked() -> tuple[FormatName, Mode, str | None]:
             name, mode = checked_opening(asked)
             local = self._driver.call(lambda: self._manager.resolver.local(name))
             path = str(name) if local is None else shown(local)
             self._clients.require_access(caller, mode.access, path)
+            return name, mode, local
+
+        def opened() -> Structure:
+            name, mode, local = checked()
             if asked.access & ADMIN:
                 raise QueueNotFound(f"{name}: outgoing queues are not read from here")
             if local is None and mode.access is not Access.SEND:
-                elsewhere = stubs.NamePlace(str(path_elsewhere(name)))
+                elsewhere = stubs.NamePlace(str(self._path_elsewhere(name)))
                 return stubs.OpenedQueue(elsewhere, 0, NULL_HANDLE, OK)
             self._clients.enter(call.association, caller)
             try:
@@ -206,7 +213,52 @@ class OpenQueues:
             queue = DependentQueue(context, handle, name, call.association, self._close)
             return stubs.OpenedQueue(place, context, self._add(queue), OK)
 
-        answer(call, opened, failed)
+        self._after_lookup(call, lambda: checked()[0], opened, failed)
+
+    def _after_lookup(
+        self,
+        call: RpcCall,
+        checked: Callable[[], FormatName],
+        opened: Callable[[], Structure],
+        failed: Callable[[int], Structure],
+    ) -> None:
+        """Open a queue that the directory was asked for first, if its name needs that.
+
+        ([MS-MQMP] 2.3, [MS-MQDMPR] 3.1.7.1.20) Who may not open it learns nothing of it, and for
+        who is gone by then nothing is opened.
+        """
+        directory, association = self.directory, call.association
+
+        def found(asked: Future[None]) -> None:
+            if asked.error is not None or not (association.connections and call.is_open):
+                call.respond(failed(result_of(asked.error)))
+                return
+            try:
+                answer(call, opened, failed)
+            except RpcFault as fault:
+                call.fault(fault.status)
+
+        if directory is None:
+            answer(call, opened, failed)
+            return
+        try:
+            name = str(checked())
+        except MQError as error:
+            call.respond(failed(error.hresult))
+            return
+        if directory.needs_lookup(name):
+            when_done(directory.look_up(name), found)
+        else:
+            answer(call, opened, failed)
+
+    def _path_elsewhere(self, name: FormatName) -> PathName:
+        """The path of a queue of another computer ([MS-MQMP] 3.1.4.17, [MS-MQDMPR] 3.1.7.1.26).
+
+        The directory says where a public queue is.
+        """
+        if isinstance(name, PublicName):
+            return self._manager.directory.path(name)
+        return path_elsewhere(name)
 
     def _open_proxy(
         self,
@@ -239,7 +291,7 @@ class OpenQueues:
 
         try:
             name, mode = checked_opening(asked)
-            path = path_elsewhere(name)
+            path = self._path_elsewhere(name)
             self._clients.require_access(caller, mode.access, str(name))
             self._clients.enter(association, caller)
             try:
@@ -430,7 +482,7 @@ def checked_opening(asked: stubs.OpenInternal) -> tuple[FormatName, Mode]:
 def path_elsewhere(name: FormatName) -> PathName:
     """The path of a queue of another computer, by its name alone ([MS-MQMP] 3.1.4.17).
 
-    Without a directory only direct names say it ([MS-MQDMPR] 3.1.7.1.26; SS-43).
+    Only direct names say it themselves ([MS-MQDMPR] 3.1.7.1.26; SS-43).
     """
     if isinstance(name, DirectName) and name.protocol in (Protocol.OS, Protocol.TCP):
         return PathName(name.address, *name.queue_parts)

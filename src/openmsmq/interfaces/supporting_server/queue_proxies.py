@@ -85,6 +85,18 @@ class QueueElsewhere(Protocol):
         ...
 
 
+class NameDirectory(Protocol):
+    """Finds out where public queues are."""
+
+    def needs_lookup(self, name: str) -> bool:
+        """Whether the directory has to be asked before a queue of this name is opened."""
+        ...
+
+    def look_up(self, name: str) -> Future[None]:
+        """Ask it."""
+        ...
+
+
 class QueuesElsewhere(Protocol):
     """The computers whose queues are read for clients."""
 

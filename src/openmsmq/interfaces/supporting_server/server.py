@@ -112,7 +112,10 @@ class SupportingServer:
     def _registry(self, kind: int) -> str:
         """What a manager says of itself ([MS-MQMP] 3.1.4.23; SS-20, SS-21)."""
         if kind == DIRECTORY_SERVERS:
-            raise MqisServerEmpty("this manager works without a directory")
+            servers = self._manager.directory.servers
+            if not servers:
+                raise MqisServerEmpty("this manager knows no domain controller by name")
+            return ",".join(servers)
         if kind == LIFETIME:
             seconds = self._manager.settings.time_to_reach_queue
             return str(INFINITE if seconds is None else seconds)

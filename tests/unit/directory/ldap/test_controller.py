@@ -14,3 +14,17 @@ def test_addresses_of_controllers() -> None:
     for wrong in ("dc1", "http://dc1", "ldap://", "ldap://dc1/base", "ldap://dc1:x"):
         with pytest.raises(InvalidParameter):
             Controller.parse(wrong)
+
+
+def test_short_names_of_controllers() -> None:
+    """MQMP-301: 1 to 15 characters; an address is no name."""
+    names = {
+        "ldap://dc1.example.com": "DC1",
+        "ldaps://dc-munich": "DC-MUNICH",
+        "ldap://192.0.2.7": "",
+        "ldap://[2001:db8::7]": "",
+        "ldap://a-name-of-16-char.example.com": "",
+        "ldap://a-name-of-15-ch.example.com": "A-NAME-OF-15-CH",
+    }
+    for url, name in names.items():
+        assert Controller.parse(url).netbios_name == name, url

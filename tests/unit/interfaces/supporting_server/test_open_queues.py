@@ -16,12 +16,15 @@ from tests.strategies.dependent import (
 )
 from tests.strategies.remote_reader import ORDERS
 
+from openmsmq.engine.commit.future import Future
+from openmsmq.errors import NoDs
 from openmsmq.interfaces.limits import CURSORS_MAX
 from openmsmq.interfaces.qm2qm.stubs import HandleArgument
 from openmsmq.interfaces.queue_format import DistributionListId, QueueFormatArgument
 from openmsmq.interfaces.supporting_server import stubs
 from openmsmq.interfaces.supporting_server.stubs import Opnum
 from openmsmq.names.format import parse_format_name
+from openmsmq.names.path import parse_path_name
 from openmsmq.rpc.ndr.structure import NULL_HANDLE
 from openmsmq.rpc.status import RpcStatus
 from openmsmq.types.caller import Caller, Grant
@@ -67,7 +70,7 @@ def client(world: SupportingWorld) -> Dependent:
         (ELSEWHERE, 0x81, 0, NOT_FOUND),
         (ELSEWHERE, 0xA0, 0, NOT_FOUND),
         (f"PRIVATE={UUID(int=5)}\\00000007", 1, 0, ILLEGAL_NAME),
-        (f"PUBLIC={UUID(int=5)}", 1, 0, NOT_FOUND),
+        (f"PUBLIC={UUID(int=5)}", 1, 0, UNSUPPORTED),
     ],
 )
 def test_what_cannot_be_opened_is_refused(
@@ -260,3 +263,94 @@ def test_over_long_names_get_a_fault_and_the_next_client_is_served(world: Suppor
         long = QueueFormatArgument(3, 0, 0, "OS:" + "a" * size + "\\private$\\b")
         assert Dependent(world).open(long) == RpcStatus.BAD_STUB_DATA
     assert Dependent(world).open().result == 0
+
+
+# Public queues of other computers
+
+PUBLIC = f"PUBLIC={UUID(int=5)}"
+ANSWERS = "agent-7\\answers"
+
+
+class Directory:
+    """Knows one public queue, and says so later."""
+
+    def __init__(self, world: SupportingWorld) -> None:
+        self.asked: list[str] = []
+        self.pending: Future[None] = Future()
+        self._view = world.manager.directory
+        self._view.is_used, self._view.is_offline = True, False
+        world.supporting.queues.directory = self
+
+    def needs_lookup(self, name: str) -> bool:
+        return name == PUBLIC and not self._view.names
+
+    def look_up(self, name: str) -> Future[None]:
+        self.asked.append(name)
+        return self.pending
+
+    def answer(self) -> None:
+        self._view.names[UUID(int=5)] = parse_path_name(ANSWERS)
+        self._view.owners[UUID(int=5)] = UUID(int=7)
+        self.pending.succeed(None)
+
+
+def asked_for(client: Dependent, name: str, access: int = 1) -> list[Any]:
+    """rpc_QMOpenQueueInternal, which may wait for the directory."""
+    queue, place = QueueFormatArgument.of(parse_format_name(name)), stubs.NamePlace(None)
+    opening = stubs.OpenInternal(queue, access, 0, 0, place, 0, NULL_HANDLE, "C", 0, 0)
+    return client.later(Opnum.OPEN_QUEUE, opening)
+
+
+def test_the_directory_says_where_a_public_queue_is(
+    world: SupportingWorld, client: Dependent
+) -> None:
+    """MQMP-513, MQMP-514: it is asked once, and the client gets the path."""
+    directory = Directory(world)
+    answers = asked_for(client, PUBLIC)
+    assert (answers, directory.asked) == ([], [PUBLIC])
+    directory.answer()
+    found = client.answer(answers, stubs.OpenedQueue)
+    assert (found.result, found.remote_name, found.handle) == (
+        0,
+        stubs.NamePlace(ANSWERS),
+        NULL_HANDLE,
+    )
+    [again] = asked_for(client, PUBLIC)
+    assert stubs.OpenedQueue.decode(again).remote_name == stubs.NamePlace(ANSWERS)
+    [sending] = asked_for(client, PUBLIC, access=2)
+    assert stubs.OpenedQueue.decode(sending).result == 0
+    assert client.opened().result == 0, "a queue here"
+    assert directory.asked == [PUBLIC]
+
+
+def test_a_failure_of_the_directory_is_the_answer(
+    world: SupportingWorld, client: Dependent
+) -> None:
+    """MQMP-514: nothing was opened."""
+    directory = Directory(world)
+    answers = asked_for(client, PUBLIC)
+    directory.pending.fail(NoDs("no domain controller answers"))
+    assert client.answer(answers, stubs.OpenedQueue).result == 0xC00E0013
+    assert not len(world.supporting.queues)
+
+
+def test_the_directory_is_asked_for_those_alone_who_may_open() -> None:
+    """Access before names."""
+    caller = Caller("eve", Grant("send"))
+    world = SupportingWorld(caller)
+    directory = Directory(world)
+    [answer] = asked_for(Dependent(world), PUBLIC)
+    assert stubs.OpenedQueue.decode(answer).result == DENIED
+    assert directory.asked == []
+
+
+@pytest.mark.parametrize("access", [1, 2])
+def test_nothing_is_opened_for_a_client_that_is_gone(
+    world: SupportingWorld, client: Dependent, access: int
+) -> None:
+    directory = Directory(world)
+    answers = asked_for(client, PUBLIC, access)
+    client.lose()
+    directory.answer()
+    assert answers == []
+    assert not len(world.supporting.queues) + len(world.supporting.clients)

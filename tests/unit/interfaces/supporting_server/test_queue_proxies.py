@@ -190,7 +190,7 @@ def test_a_queue_that_is_not_handed_over_leaves_nothing(
     ("name", "access", "result"),
     [
         (f"PRIVATE={UUID(int=5)}\\00000007", 1, 0xC00E001E),
-        (f"PUBLIC={UUID(int=5)}", 1, 0xC00E0003),
+        (f"PUBLIC={UUID(int=5)}", 1, 0xC00E0020),
         (ELSEWHERE, 2, MODE),
         (ELSEWHERE, 0x81, MODE),
     ],

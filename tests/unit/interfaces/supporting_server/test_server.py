@@ -116,6 +116,12 @@ def test_what_a_manager_says_of_itself(client: Dependent) -> None:
     assert client.registry(1).text == "4294967295"
 
 
+def test_the_servers_of_the_directory_are_listed(client: Dependent) -> None:
+    """MQMP-300, MQMP-301"""
+    client.world.manager.directory.servers = ("DC1", "DC-MUNICH")
+    assert client.registry(0) == stubs.RegistryResult("DC1,DC-MUNICH", 0)
+
+
 def test_handles_are_of_their_kind_and_association(world: SupportingWorld) -> None:
     """MQMP-061 to MQMP-066, MQMP-272, MQMP-283, MQMP-294, MQMP-298, MQMP-317, MQMP-484,
     MQMP-221, MQMP-226
