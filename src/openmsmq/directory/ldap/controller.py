@@ -9,7 +9,8 @@ from openmsmq.errors import InvalidParameter
 
 PORTS: Final = {"ldap": 389, "ldaps": 636}
 LOGIN_KINDS: Final = ("password", "ntlm", "kerberos")
-NETBIOS_NAME_MAX: Final = 15
+_NETBIOS_NAME_SIZE: Final = 15
+"Characters that a NetBIOS name has at most."
 
 
 class Controller(NamedTuple):
@@ -36,7 +37,7 @@ class Controller(NamedTuple):
         """Its name of 1 to 15 characters ([MS-MQMP] 3.1.4.23); empty if it is known by none."""
         first = self.host.split(".")[0].upper()
         is_address = ":" in self.host or self.host.replace(".", "").isdigit()
-        return "" if is_address or len(first) > NETBIOS_NAME_MAX else first
+        return "" if is_address or len(first) > _NETBIOS_NAME_SIZE else first
 
     def __str__(self) -> str:
         return f"{'ldaps' if self.tls else 'ldap'}://{self.host}:{self.port}"
