@@ -53,11 +53,6 @@ def routers_acknowledge_and_drop(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(arrivals, "forward", lambda *_: None)
 
 
-def routers_are_not_counted(patch: pytest.MonkeyPatch) -> None:
-    """A message that goes in circles would do so for ever."""
-    patch.setattr(transit, "one_hop_more", lambda packet: packet)
-
-
 def only_the_best_hop_is_tried(patch: pytest.MonkeyPatch) -> None:
     """There are no alternates."""
     right = Hops.hops
@@ -97,7 +92,6 @@ def routers_number_messages(patch: pytest.MonkeyPatch) -> None:
 
 MISTAKES: Final = (
     (routers_acknowledge_and_drop, 0),
-    (routers_are_not_counted, 0),
     (only_the_best_hop_is_tried, 9),
     (hops_that_are_gone_are_not_left, 9),
     (what_came_by_another_way_is_new, 0),
