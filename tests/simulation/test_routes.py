@@ -6,7 +6,8 @@ are found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Final
 from uuid import UUID
 
@@ -53,6 +54,16 @@ def routers_acknowledge_and_drop(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(arrivals, "forward", lambda *_: None)
 
 
+def routers_are_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """A message that goes in circles would do so for ever."""
+
+    def uncounted(packets: bytes, sizes: Sequence[int]) -> list[bytes]:
+        return [packets[start:end] for start, end in pairwise([0, *accumulate(sizes)])]
+
+    patch.setattr(transit, "one_hop_more", lambda packet: packet)
+    patch.setattr(transit, "all_one_hop_more", uncounted)
+
+
 def only_the_best_hop_is_tried(patch: pytest.MonkeyPatch) -> None:
     """There are no alternates."""
     right = Hops.hops
@@ -92,6 +103,7 @@ def routers_number_messages(patch: pytest.MonkeyPatch) -> None:
 
 MISTAKES: Final = (
     (routers_acknowledge_and_drop, 0),
+    (routers_are_not_counted, 3),
     (only_the_best_hop_is_tried, 9),
     (hops_that_are_gone_are_not_left, 9),
     (what_came_by_another_way_is_new, 0),

@@ -95,7 +95,7 @@ def _rebuilt(
 ) -> bytes:
     """A message with another body and EncryptionKey, and the sizes that come of it.
 
-    Its body begins at `start` and takes so many bytes.
+    Its body begins at `start` and has `taken` bytes.
     """
     at, place = layout.security, layout.properties + SIZES
     key_at, key_end = layout.key.start, layout.signature.start

@@ -41,7 +41,7 @@ class Row:
 
 
 def row_of(lanes: list[list[int]]) -> Row:
-    """In each lane, messages after so many seconds; arrivals have gaps."""
+    """In each lane, messages after these numbers of seconds; arrivals have gaps."""
     messages, arrival = [], 0
     for lane, gaps in enumerate(lanes):
         second = 0
