@@ -104,6 +104,14 @@ def remove(path: str) -> Operation:
     return operation
 
 
+def search(program: RestProgram, lookup: int) -> Answer:
+    """Begin a search and wait for its end: only so many run at once, whoever began them."""
+    status, answer = begun = program.ask(("POST", "/searches", {"filter": "label:*"}))
+    while status == 201 and answer["state"] == "running":
+        answer = program.ask(("GET", f"/searches/{answer['id']}", None))[1]
+    return begun
+
+
 OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "manager": (("watch",), get(HERE)),
     "findings": (("watch",), get(f"{HERE}/findings")),
@@ -121,7 +129,7 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "dead letters": (("peek",), get(f"{HERE}/deadletters")),
     "all dead letters": (("peek",), get("/deadletters")),
     "history": (("peek",), get("/history?label=*")),
-    "search": (("peek",), post("/searches", {"filter": "label:*"})),
+    "search": (("peek",), search),
     "pipelines": (("watch",), get("/pipelines")),
     "silence": (("admin",), post(f"{HERE}/findings/silence", {"kind": "old"})),
     "send": (("send",), post(f"{ORDERS}/messages", {"text": "x"})),
