@@ -2,9 +2,9 @@
 
 Some mutants of engine, sessions and store are drawn at random. Each is given to the tests that run
 its line, those that noticed mutants of its module before and quick ones first, and what they do not
-notice to the simulator and to models. A mutant that no test notices survives. One that cannot be
-noticed, since it does the same, is listed in `equivalent_mutants.txt` with the reason, and does not
-count.
+notice to models, to clients and to the simulator. A mutant that no test notices survives. One that
+cannot be noticed, since it does the same, is listed in `equivalent_mutants.txt` with the reason and
+does not count.
 
 Which tests run which line is measured in the first run, and kept (`tools.coverage_map`).
 """
@@ -28,7 +28,6 @@ from typing import Final
 from tools.coverage_map import (
     MAP,
     PACKAGES,
-    QUICK,
     TESTS,
     CoverageMap,
     coverage_map,
@@ -42,22 +41,35 @@ from tools.sandbox import ROOT, SOURCE, Outcome, Sandbox
 BAR: Final = 0.95
 "The share of mutants that has to be noticed."
 CPU: Final = 15.0
-"Seconds of the processor for the tests of a line, and as many for simulator and models."
+"Seconds of the processor for the tests of a line."
+CPU_WIDER: Final = 60.0
+"As many for models, clients and the simulator, which only few mutants reach."
 TIMEOUT: Final = 400.0
 "Seconds for either; code that waits for ever is noticed, too."
 SIMULATOR: Final = "tests/simulation/test_simulation.py::test_nothing_goes_wrong"
 HTTP_SIMULATOR: Final = "tests/simulation/test_http_links.py::test_nothing_goes_wrong"
+SEEDS: Final = "tests/simulation/test_simulation.py::test_nor_does_it_with_many_seeds"
+PROGRAMS: Final = ("tests/unit/client/embedded/_async", "tests/unit/client/_async")
 WIDER: Final = {
-    "engine": (SIMULATOR, "tests/property/test_queues.py", "tests/property/test_arrivals.py"),
-    "store": ("tests/property/test_store.py", "tests/property/test_queues.py", SIMULATOR),
-    "transports/mqqb": (SIMULATOR, "tests/property/test_sessions.py"),
-    "transports/peers": (SIMULATOR,),
+    "engine": (
+        "tests/property/test_queues.py",
+        "tests/property/test_arrivals.py",
+        "tests/property/test_units.py",
+        *PROGRAMS,
+        SIMULATOR,
+        SEEDS,
+    ),
+    "store": ("tests/property/test_store.py", "tests/property/test_queues.py", *PROGRAMS, SEEDS),
+    "transports/mqqb": ("tests/property/test_sessions.py", SIMULATOR, SEEDS),
+    "transports/peers": (SIMULATOR, SEEDS),
     "transports/pgm": ("tests/property/test_pgm.py",),
     "transports/srmp": (HTTP_SIMULATOR, "tests/property/test_srmp_streams.py"),
 }
 "What is asked about mutants that the tests of their line do not notice."
 NO_PART: Final = frozenset({Path("openmsmq/transports/pgm/trial.py")})
 "A tool that sends to a group and listens to one without a manager: no session that we promise."
+ALL: Final = "not torture and not acceptance"
+"The marks of tests that are collected: what `make test` runs."
 EQUIVALENT: Final = Path(__file__).with_name("equivalent_mutants.txt")
 KILLS: Final = MAP.with_name("kills.json")
 
@@ -145,7 +157,7 @@ def try_all(
     with ExitStack() as stack:
         free: SimpleQueue[ForkedTests] = SimpleQueue()
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
-        for forked in pool.map(lambda _: ForkedTests([*files, *wide], QUICK), range(jobs)):
+        for forked in pool.map(lambda _: ForkedTests([*files, *wide], ALL), range(jobs)):
             free.put(stack.enter_context(forked))
 
         def judge(mutant: Mutant) -> Verdict:
@@ -168,12 +180,12 @@ def judged(mutant: Mutant, known: CoverageMap, kills: Kills, forked: ForkedTests
     module, text = mutant.module, mutated((SOURCE / mutant.module).read_text(), mutant)
     found = ordered(known.tests(module, mutant.line), module, known.seconds)
     tests = kills.first(found, module) or near(module)
-    for asked in (tests, wider(module)):
-        outcome = forked.ask(module, text, asked, timeout=TIMEOUT, cpu=CPU)
+    for asked, cpu in ((tests, CPU), (wider(module), CPU_WIDER)):
+        outcome = forked.ask(module, text, asked, timeout=TIMEOUT, cpu=cpu)
         by = forked.last
         if outcome is Outcome.FAILED and not forked.passes([by], timeout=TIMEOUT):
             others = [test for test in asked if test != by]
-            outcome, unsound = forked.ask(module, text, others, timeout=TIMEOUT, cpu=CPU), by
+            outcome, unsound = forked.ask(module, text, others, timeout=TIMEOUT, cpu=cpu), by
             by = forked.last
             outcome = Outcome.NO_TESTS if by == unsound else outcome
         if outcome is Outcome.FAILED:

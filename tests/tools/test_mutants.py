@@ -59,7 +59,7 @@ def test_what_is_left_out_is_a_module_that_no_other_part_needs() -> None:
 def test_the_simulator_and_the_models_that_are_asked_exist() -> None:
     for test in {test for tests in WIDER.values() for test in tests}:
         file, _, name = test.partition("::")
-        assert f"def {name}" in (ROOT / file).read_text()
+        assert f"def {name}" in (ROOT / file).read_text() if name else (ROOT / file).exists()
     assert wider(Path("openmsmq/transports/pgm/source.py")) == ["tests/property/test_pgm.py"]
     assert wider(Path("openmsmq/transports/timer.py")) == [SIMULATOR]
 
