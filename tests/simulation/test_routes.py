@@ -108,7 +108,7 @@ MISTAKES: Final = (
     (hops_that_are_gone_are_not_left, 9),
     (what_came_by_another_way_is_new, 0),
     (messages_go_sideways_again_and_again, 11),
-    (routers_number_messages, 0),
+    (routers_number_messages, 9),
 )
 "And a seed that finds each."
 
