@@ -13,6 +13,7 @@ ON_BOTH = {
     f"tests.unit.cli.{name}"
     for name in (
         *("test_apply", "test_explain", "test_queue", "test_transaction", "doctor.test_command"),
+        "topology.test_command",
         *(
             f"messages.test_{name}"
             for name in ("export", "group", "imports", "move", "read", "send")

@@ -8,7 +8,7 @@ import shutil
 import ssl
 import tempfile
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -19,6 +19,7 @@ from openmsmq import aio
 from openmsmq.access.tokens import Tokens
 from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
+from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config
@@ -99,6 +100,16 @@ class Service:
         """What serves programs, while the service runs."""
         assert self._open is not None
         return self._open[1].server
+
+    def call(self, work: Callable[[QueueManager], T]) -> T:
+        """Do something with its manager."""
+        assert self._open is not None
+        driver = self._open[0]
+
+        async def run() -> T:
+            return driver.call(lambda: work(self.server.local))
+
+        return self._loop.run(run())
 
     def stop(self) -> None:
         """See programs out and close the store."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import click
@@ -17,6 +18,9 @@ from openmsmq.routing.follow import Failures, MessageRoute, RouteFinder
 from openmsmq.routing.limits import FILE_SIZE_MAX
 from openmsmq.routing.picture import draw
 from openmsmq.routing.topology import Topology
+
+if TYPE_CHECKING:
+    from openmsmq import Manager
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _from_file = click.option("--file", type=_file, help="Take this file, not what a manager has.")
@@ -100,16 +104,18 @@ def apply(file: Path, *, location: ManagerLocation, as_json: bool) -> None:
 def show(file: Path | None, svg: Path | None, *, location: ManagerLocation, as_json: bool) -> None:
     """Show sites, links, gates and managers, and what is wrong with them.
 
+    A service shows what it routes by now, from a file or its directory, and whom it cannot reach.
+
     \b
     Examples:
       openmsmq topology show
       openmsmq topology show --file enterprise.toml --svg enterprise.svg
     """
-    found = _load(file, location)
-    problems = findings(found)
+    plan = _load(file, location)
+    found = plan.topology
     _draw(svg, draw(found))
     if as_json:
-        print_json(_document(found, problems))
+        print_json(_document(plan))
         return
     name = {site.id: site.name for site in found.sites.values()}
     print_table(
@@ -137,7 +143,8 @@ def show(file: Path | None, svg: Path | None, *, location: ManagerLocation, as_j
             for manager in found.managers.values()
         ],
     )
-    _warn(problems)
+    _warn(plan.findings)
+    _warn(plan.failing)
 
 
 @topology.command()
@@ -168,7 +175,8 @@ def route(
       openmsmq topology route till hq-gate
       openmsmq topology route till hq-gate --cut branch,hq
     """
-    found = _load(file, location)
+    plan = _load(file, location)
+    found = plan.topology
     managers = {manager.name.casefold(): manager.id for manager in found.managers.values()}
     sites = {site.name.casefold(): site.id for site in found.sites.values()}
     ends = [_find("manager", name, managers) for name in (source, destination)]
@@ -182,6 +190,7 @@ def route(
         print_table(("AT", "RULE", "NEXT, BEST FIRST"), [_step(found, step) for step in way.steps])
         names = " -> ".join(map(found.name_of, way.path))
         click.echo(f"{way.result}: {names}; {count_text(way.hop_count, 'router')} on the way")
+        _warn(plan.failing)
     if way.result not in ("delivered", "connector queue"):
         raise click.exceptions.Exit(1)
 
@@ -196,14 +205,52 @@ def _read(file: Path) -> tuple[str, Topology]:
         raise WrongUsage(f"{file}: {reason}") from None
 
 
-def _load(file: Path | None, location: ManagerLocation) -> Topology:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What messages are routed by, and what stands against it."""
+
+    topology: Topology
+    source: str
+    "`file` or `directory`."
+    findings: list[str]
+    "What is wrong with it."
+    failing: list[str]
+    "Hops that the manager cannot connect to now, and why."
+
+
+def _load(file: Path | None, location: ManagerLocation) -> _Plan:
     if file is not None:
-        return _read(file)[1]
+        found = _read(file)[1]
+        return _Plan(found, "file", findings(found), [])
     with location.open() as manager:
-        found = read_topology(manager.settings().topology)
-    if not found.sites:
-        raise Refusal("this manager has no topology; openmsmq topology apply FILE gives it one")
-    return found
+        plan = _applied(manager) if location.is_embedded else _in_use(manager)
+    if not plan.topology.sites:
+        raise Refusal(
+            "this manager has no topology; openmsmq topology apply FILE gives it one, or a"
+            " directory (openmsmq serve --directory) once it has answered"
+        )
+    return plan
+
+
+def _applied(manager: Manager) -> _Plan:
+    """The file that was applied to a manager without a service: it has no directory."""
+    found = read_topology(manager.settings().topology)
+    return _Plan(found, "file", findings(found), [])
+
+
+def _in_use(manager: Manager) -> _Plan:
+    """What a service routes by now, be it from a file or from its directory."""
+    info = manager.control.topology()
+    problems = list(info.findings)
+    if info.directory == "offline":
+        problems.append("no domain controller answers: what was read last is in use")
+    failing = [
+        f"{one.next_hop} cannot be reached: {one.last_error or 'no connection'};"
+        f" {count_text(one.messages)} for {one.name} waiting"
+        for one in manager.outgoing()
+        if one.failures
+    ]
+    return _Plan(info.topology(), info.source, problems, failing)
 
 
 def _draw(svg: Path | None, picture: str) -> None:
@@ -259,9 +306,11 @@ def _step(found: Topology, step: tuple[UUID, RoutingRule, tuple[UUID, ...]]) -> 
     return found.name_of(manager), rule, ", ".join(map(found.name_of, hops))
 
 
-def _document(found: Topology, problems: list[str]) -> dict[str, Any]:
+def _document(plan: _Plan) -> dict[str, Any]:
+    found = plan.topology
     name = {site.id: site.name for site in found.sites.values()}
     return {
+        "source": plan.source,
         "sites": [
             {
                 "name": site.name,
@@ -290,7 +339,8 @@ def _document(found: Topology, problems: list[str]) -> dict[str, Any]:
             }
             for manager in found.managers.values()
         ],
-        "findings": problems,
+        "findings": plan.findings,
+        "failing": plan.failing,
     }
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.commands import Cli
+from tests.unit.cli.commands import Cli, ServiceCli
+from tests.unit.cli.test_outgoing import CONNECTED
 from tests.unit.routing.test_file import GOOD
+
+from openmsmq.engine.manager import QueueManager
+from openmsmq.routing.file import read_topology
 
 THREE = """\
 [[sites]]
@@ -125,3 +130,38 @@ def test_roles_and_servers_are_shown(cli: Cli, file: Path) -> None:
     shown = ok(cli, "topology", "show", "--file", str(file), "--svg", str(file.with_suffix(".svg")))
     assert "out hq-gate" in shown
     assert file.with_suffix(".svg").read_text().startswith("<svg")
+
+
+def test_a_service_shows_what_its_directory_says(served: ServiceCli) -> None:
+    """No file was applied: the topology is the one that was read from the directory."""
+
+    def answered(local: QueueManager) -> None:
+        local.directory.is_used, local.directory.is_offline = True, False
+        local.route_by(read_topology(THREE))
+
+    def lost(local: QueueManager) -> None:
+        local.directory.is_offline = True
+
+    assert "once it has answered" in fails(served, 1, "topology", "show")
+    served.service.call(answered)
+    document = json.loads(ok(served, "topology", "show", "--json"))
+    assert document["source"] == "directory"
+    assert [one["name"] for one in document["managers"]][-1] == "hq-gate"
+    way = json.loads(ok(served, "topology", "route", "till", "hq-gate", "--json"))
+    assert way["path"] == ["till", "shop-gate", "hub-gate", "hq-gate"]
+    served.service.call(lost)
+    assert "no domain controller answers" in served("topology", "show").output
+
+
+def test_a_service_shows_whom_it_cannot_reach(
+    served: ServiceCli, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    ok(served, "topology", "apply", str(file))
+    waiting = replace(
+        CONNECTED, messages=2, next_hop="10.0.0.1:1801", failures=3, last_error="refused"
+    )
+    monkeypatch.setattr("openmsmq.Manager.outgoing", lambda _: [waiting])
+    shown = served("topology", "show").output
+    note = f"10.0.0.1:1801 cannot be reached: refused; 2 messages for {waiting.name} waiting"
+    assert note in shown
+    assert note in served("topology", "route", "till", "hq-gate").output
