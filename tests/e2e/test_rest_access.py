@@ -105,7 +105,7 @@ def remove(path: str) -> Operation:
 
 
 def search(program: RestProgram, lookup: int) -> Answer:
-    """Begin a search and wait for its end: only so many run at once, whoever began them."""
+    """Begin a search and wait for its end: only so many run at once, of all people together."""
     status, answer = begun = program.ask(("POST", "/searches", {"filter": "label:*"}))
     while status == 201 and answer["state"] == "running":
         answer = program.ask(("GET", f"/searches/{answer['id']}", None))[1]
