@@ -30,7 +30,7 @@ _CAPTURE = re.compile(r"\$\((.*)\)")
 _ADDRESS = re.compile(r"\b127\.0\.0\.(?=[2-9]\b)")
 "Computers of a page that are all this one; 127.0.0.1 is itself."
 _PATIENCE = 30.0
-_ANY_PORTS = ("--app-port", "0", "--console-port", "off", "--binary-port", "off")
+_ANY_PORTS = ("--app-port", "0", "--console-port", "0", "--binary-port", "off")
 _EACH_TIME_NEW = [
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "GUID"),
     (re.compile(r"GUID\\+\d+"), "ID"),
@@ -39,6 +39,7 @@ _EACH_TIME_NEW = [
     (re.compile(r"\bprocess \d+"), "process NUMBER"),
     (re.compile(r"\b\d+ s\b"), "AGE"),
     (re.compile(r"\b[\d.]+ GiB are free"), "SPACE are free"),
+    (re.compile(r"http://127\.0\.0\.1:\d+/login#\S+"), "LINK"),
 ]
 "What differs from run to run: it must be there, whatever it is."
 
@@ -76,13 +77,14 @@ def _settled(text: str) -> str:
 class Console:
     """Runs `openmsmq`, `sleep` and assignments, with variables in double quotes.
 
-    `openmsmq serve ... &` runs in the background until `kill %1`, `%2` and so on. Without `--bind`
-    it takes free ports, and commands find it all the same.
+    `openmsmq serve ... &` runs in the background until `kill %1`, `%2` and so on, numbered as a
+    shell does it. Without `--bind` it takes free ports, and commands find it all the same.
     """
 
     def __init__(self) -> None:
         self._variables: dict[str, str] = {}
-        self._services: list[subprocess.Popen[bytes]] = []
+        self._services: dict[int, subprocess.Popen[bytes]] = {}
+        self._started = 0
         self._net = ""
         self.address = ""
         "Where the last service without an address of its own is."
@@ -91,7 +93,7 @@ class Console:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for service in self._services:
+        for service in self._services.values():
             service.kill()
             service.wait()
 
@@ -127,15 +129,17 @@ class Console:
 
     def _start(self, arguments: list[str]) -> None:
         """Run a service, and wait until it is ready."""
-        ready = Path(f"ready-{len(self._services)}.json")
+        self._started += 1
+        ready = Path(f"ready-{self._started}.json")
         is_default = "--bind" not in arguments
         ports = _ANY_PORTS if is_default else ()
         command = [sys.executable, "-m", "openmsmq", *arguments, "--ready-file", str(ready), *ports]
         environment = {**os.environ, **self._variables}
-        self._services.append(subprocess.Popen(command, env=environment))
+        service = subprocess.Popen(command, env=environment)
+        self._services[max(self._services, default=0) + 1] = service
         deadline = monotonic() + _PATIENCE
         while not ready.exists():
-            assert self._services[-1].poll() is None, f"{arguments} has ended"
+            assert service.poll() is None, f"{arguments} has ended"
             assert monotonic() < deadline, f"{arguments} is never ready"
             sleep(0.02)
         if is_default:
@@ -143,7 +147,7 @@ class Console:
             self.address = self._variables["OPENMSMQ_MANAGER"] = f"{host}:{port}"
 
     def _end(self, number: int) -> None:
-        service = self._services[number - 1]
+        service = self._services.pop(number)
         service.terminate()
         assert service.wait(_PATIENCE) == 0
 
