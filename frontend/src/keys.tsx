@@ -22,7 +22,7 @@ export function useKeys(take: (event: KeyboardEvent) => void) {
 
 const GROUPS: [string, [string, string][]][] = [
   ["Everywhere", [["/", "find a message, label or queue"], ["?", "this help"], ["g o", "overview"], ["g q", "queues"], ["g d", "dead letters"], ["g u", "outgoing"], ["g m", "map"], ["g i", "find"], ["g t", "transactions"], ["g p", "pipelines"], ["g a", "access"], ["g s", "settings"]]],
-  ["Messages of a queue", [["j k ↓ ↑", "next, previous"], ["Home End", "first, last"], ["Enter", "open"], ["x Space", "choose"], ["Shift+X", "choose all from the last chosen one to here"], ["Ctrl+A", "choose all that are shown"], ["Esc", "choose none"], ["n p", "next page, previous page"], ["f", "filter"], ["Shift+T", "go to a time"], ["t", "follow what arrives"], ["e", "export"], ["r", "return to source"], ["m", "move"], ["c", "copy"], ["Del", "delete"]]],
+  ["Messages of a queue", [["j k ↓ ↑", "next, previous"], ["← →", "cells of the row"], ["Home End", "first, last; in the table, of the row (Ctrl: of all)"], ["Enter", "open"], ["x Space", "choose"], ["Shift+X", "choose all from the last chosen one to here"], ["Ctrl+A", "choose all that match, on all pages"], ["Esc", "choose none"], ["n p", "next page, previous page"], ["f", "filter"], ["Shift+T", "go to a time"], ["t", "follow what arrives"], ["e", "export"], ["r", "return to source"], ["m", "move"], ["c", "copy"], ["Del", "delete"]]],
   ["A message", [["1 2 3 …", "views of the body"], ["r m c Del", "return, move, copy, delete"]]],
 ];
 

@@ -37,7 +37,9 @@ export function Messages(props: { queue: string }) {
   const [looked, setLooked] = useState(0);
   const [searching, setSearching] = useState(false);
   const [picked, setPicked] = useState<Set<string>>(new Set());
-  const [focus, setFocus] = useState(0);
+  const [everything, setEverything] = useState(false);
+  const [focus, setFocus] = useState(0), [cell, setCell] = useState(2);
+  const grid = useRef<HTMLTableElement>(null);
   const anchor = useRef(0);
   const trail = useRef<(string | null)[]>([]);
   const [following, setFollowing] = useState(false);
@@ -49,7 +51,9 @@ export function Messages(props: { queue: string }) {
   const run = useRef(0);
   const [info] = useData(() => api<QueueView>(base), [name, queue], 5);
   useEffect(() => { setText(filter); }, [filter]);
-  useEffect(() => { setPicked(new Set()); trail.current = []; }, [name, queue, filter, newest, since]);
+  const chooseNone = () => { setPicked(new Set()); setEverything(false); };
+  const chooseAll = () => { setPicked(new Set()); setEverything(true); };
+  useEffect(() => { chooseNone(); trail.current = []; }, [name, queue, filter, newest, since]);
   useEffect(() => { load(); return () => { run.current++; }; }, [name, queue, filter, newest, at, since, turn, paths.join("\n")]);
 
   async function load() {
@@ -84,7 +88,13 @@ export function Messages(props: { queue: string }) {
     const timer = setTimeout(() => api<MessageDetails>(`${base}/messages/${row.lookup_id}`).then(setOpen, () => setOpen(undefined)), 60);
     return () => clearTimeout(timer);
   }, [row?.lookup_id]);
-  useEffect(() => { document.querySelector<HTMLElement>('tr[aria-selected="true"]')?.scrollIntoView?.({ block: "nearest" }); }, [focus]);
+  /** The one place of the grid that Tab reaches: what is to be used in its cell, or the cell. */
+  const placeAt = (n: number, at: number) => { const found = grid.current?.tBodies[0]?.rows[n]?.cells[at]; return found?.querySelector<HTMLElement>("a, input") || found; };
+  const move = (n: number, at = cell) => {
+    const found = placeAt(Math.max(0, Math.min((rows?.length || 1) - 1, n)), Math.max(0, Math.min(2 + cells.length, at)));
+    found?.focus(); found?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  };
+  const focused = (target: EventTarget) => { const at = (target as HTMLElement).closest("td"); if (at) { setFocus((at.parentElement as HTMLTableRowElement).sectionRowIndex); setCell(at.cellIndex); } };
 
   const address = (changes: Record<string, string | string[] | null>) => {
     const find = new URLSearchParams(query.value);
@@ -92,40 +102,54 @@ export function Messages(props: { queue: string }) {
     const words = find.toString();
     return pageOf(name, queue) + (words && "?" + words);
   };
-  const forward = () => { if (next !== null && !searching) { trail.current.push(at); go(address({ at: next })); } };
-  const back = () => { if (at !== null) go(address({ at: trail.current.pop() ?? null })); };
+  const returning = useRef(false);
+  const leave = () => { returning.current = !!grid.current?.contains(document.activeElement); };
+  useEffect(() => { if (rows?.length && returning.current) { returning.current = false; move(0); } }, [rows]);
+  const forward = () => { if (next !== null && !searching) { leave(); trail.current.push(at); go(address({ at: next })); } };
+  const back = () => { if (at !== null) { leave(); go(address({ at: trail.current.pop() ?? null })); } };
   const follow = (on: boolean) => { setFollowing(on); if (on) { say("follows what arrives, the newest first"); go(address({ newest: "true", at: null, time: null }), true); } };
   const show = (next: string[]) => go(address({ c: next.length ? next : ["size"] }), true);
   const addColumn = (path: string) => { if (columns.includes(path)) return; if (paths.length >= 8) { say("at most 8 columns from bodies", true); return; } show([...columns.filter((one) => one !== "body"), path]); say(`column ${heading(path)}`); };
   const narrow = (more: string) => go(address({ f: `${filter} ${more}`.trim(), at: null }));
-  const pick = (id: string) => setPicked((old) => { const now = new Set(old); if (!now.delete(id)) { now.add(id); anchor.current = rows?.findIndex((one) => one.lookup_id === id) ?? 0; } return now; });
-  const act = (what: string) => setWanted(picked.size ? { manager: name, queue, act: what, ids: [...picked] } : { manager: name, queue, act: what, filter });
+  const pick = (id: string) => {
+    setEverything(false);
+    setPicked((old) => { const now = new Set(everything ? rows?.map((one) => one.lookup_id) : old); if (!now.delete(id)) { now.add(id); anchor.current = rows?.findIndex((one) => one.lookup_id === id) ?? 0; } return now; });
+  };
+  /** All that the list would show on all its pages. */
+  const matching = since ? `${filter.includes(" OR ") ? `(${filter})` : filter} arrived:${newest ? "<=" : ">="}${since}`.trim() : filter;
+  const act = (what: string) => setWanted(picked.size ? { manager: name, queue, act: what, ids: [...picked] } : { manager: name, queue, act: what, filter: matching });
   const inTrash = queue.endsWith(";console-trash");
   const acts = inTrash ? ["restore", "delete"] : ["return", "move", "copy", "delete"];
   const mayDo = (one: string) => one === "delete" || one === "restore" ? may("read") : may("read", "operate");
   useKeys((event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "a" && rows && !(event.target as HTMLElement).matches("input:not([type=checkbox]), textarea") && !document.querySelector("dialog[open]")) { event.preventDefault(); setPicked((old) => new Set([...old, ...rows.map((one) => one.lookup_id)])); return; }
-    if (!isOurs(event) || ((event.key === "Enter" || event.key === " ") && (event.target as HTMLElement).matches("a, button, input, summary"))) return;
-    const last = (rows?.length || 1) - 1;
+    if ((event.ctrlKey || event.metaKey) && event.key === "a" && rows && !(event.target as HTMLElement).matches("input:not([type=checkbox]), textarea") && !document.querySelector("dialog[open]")) { event.preventDefault(); chooseAll(); return; }
+    const target = event.target as HTMLElement, inside = !!grid.current?.contains(target), last = (rows?.length || 1) - 1;
+    if (event.ctrlKey && inside && (event.key === "Home" || event.key === "End")) { event.preventDefault(); if (event.key === "Home") move(0, 0); else move(last, 2 + cells.length); return; }
+    if (!isOurs(event)) return;
+    if ((event.key === "Enter" || event.key === " ") && (inside ? target.matches(event.key === "Enter" ? "a, button" : "input, button") : target.matches("a, button, input, summary"))) return;
     const moves: Record<string, () => void> = {
-      j: () => setFocus(Math.min(last, focus + 1)), ArrowDown: () => setFocus(Math.min(last, focus + 1)),
-      k: () => setFocus(Math.max(0, focus - 1)), ArrowUp: () => setFocus(Math.max(0, focus - 1)),
-      Home: () => setFocus(0), End: () => setFocus(last), x: () => row && pick(row.lookup_id), " ": () => row && pick(row.lookup_id),
-      X: () => rows && setPicked((old) => new Set([...old, ...rows.slice(Math.min(anchor.current, focus), Math.max(anchor.current, focus) + 1).map((one) => one.lookup_id)])),
+      j: () => move(focus + 1), ArrowDown: () => move(focus + 1), k: () => move(focus - 1), ArrowUp: () => move(focus - 1),
+      ...(inside ? { ArrowLeft: () => move(focus, cell - 1), ArrowRight: () => move(focus, cell + 1), Home: () => move(focus, 0), End: () => move(focus, 2 + cells.length), PageDown: () => move(focus + 10), PageUp: () => move(focus - 10) } : { Home: () => move(0), End: () => move(last) }),
+      x: () => row && pick(row.lookup_id), " ": () => row && pick(row.lookup_id),
+      X: () => rows && !everything && setPicked((old) => new Set([...old, ...rows.slice(Math.min(anchor.current, focus), Math.max(anchor.current, focus) + 1).map((one) => one.lookup_id)])),
       n: forward, p: back, T: () => setDialog("time"), t: () => follow(!following), e: () => document.getElementById("export")?.click(),
       Enter: () => row && go(pageOf(name, queue, row.lookup_id)), r: () => act("return"), m: () => act("move"), c: () => act("copy"),
-      Delete: () => act("delete"), f: () => document.getElementById("filter")?.focus(), Escape: () => setPicked(new Set()),
+      Delete: () => act("delete"), f: () => document.getElementById("filter")?.focus(), Escape: chooseNone,
     };
-    const move = moves[event.key];
+    const wants = moves[event.key];
     const does = ({ r: "return", m: "move", c: "copy", Delete: "delete" } as Record<string, string>)[event.key];
-    if (move && (!does || (acts.includes(does) && mayDo(does)))) { event.preventDefault(); move(); }
+    if (wants && (!does || (acts.includes(does) && mayDo(does)))) { event.preventDefault(); wants(); }
   });
   const messages = live.value[queue]?.[0] ?? info?.messages;
-  const what = picked.size ? `${count(picked.size)} chosen` : filter ? "all that match" : messages === undefined ? "all" : messages === 1 ? "the one message" : `all ${count(messages)}`;
+  const whole = matching ? "all that match" : messages === undefined ? "all" : messages === 1 ? "the one message" : `all ${count(messages)}`;
+  const what = picked.size ? `${count(picked.size)} chosen` : everything ? `${whole} chosen` : whole;
+  const isPicked = (one: MessageView) => everything || picked.has(one.lookup_id);
   const own = info?.kind === "private" || info?.kind === "public";
   const shown = columns.filter((one) => isPath(one) || (one in KNOWN)), withReason = !shown.includes("reason") && rows?.some((one) => one.reason);
   const cells: string[] = withReason ? ["reason", ...shown] : shown;
-  const exported = picked.size && picked.size <= 200 ? [...picked].map((id) => `lookup_id=${id}`).join("&") : `filter=${encodeURIComponent(filter)}`;
+  const exported = picked.size && picked.size <= 200 ? [...picked].map((id) => `lookup_id=${id}`).join("&") : `filter=${encodeURIComponent(matching)}`;
+  const column = Math.min(cell, 2 + cells.length);
+  const tab = (n: number, at: number) => n === Math.min(focus, (rows?.length || 1) - 1) && at === column ? 0 : -1;
   const order = newest ? "newest first" : "oldest first";
   return <div>
     <Head title={shortName(queue)} over={<><Link to={`/m/${encodeURIComponent(name)}/queues`}>{plain(name)}</Link> / {plain(info?.label || info?.kind || "")}</>}>
@@ -145,26 +169,26 @@ export function Messages(props: { queue: string }) {
       <button type="button" onClick={() => setDialog("time")}>Go to time…</button><button type="button" onClick={() => setDialog("columns")}>Columns…</button>
       <button type="button" onClick={() => setTurn(turn + 1)}>Refresh</button></form>
     <div class="filter">
-      {acts.some(mayDo) && <span class={"acts" + (picked.size ? " chosen" : "")} role="group" aria-label={`Acts on ${what}`}><strong>{what}:</strong>
+      {acts.some(mayDo) && <span class={"acts" + (picked.size || everything ? " chosen" : "")} role="group" aria-label={`Acts on ${what}`}><strong>{what}:</strong>
         {acts.filter(mayDo).map((one) => <button onClick={() => act(one)} disabled={!rows?.length}>{title(one)}…</button>)}
         {picked.size === 2 && <button onClick={() => go(`${pageOf(name, queue, "compare")}?ids=${[...picked].join(",")}`)}>Compare</button>}
-        {!!picked.size && <button class="plain" onClick={() => setPicked(new Set())}>choose none</button>}</span>}
+        {(everything || !!picked.size) && <button class="plain" onClick={chooseNone}>choose none</button>}</span>}
       {since && <span class="tag">{newest ? "until" : "since"} {since} <button class="plain" aria-label="from the beginning" onClick={() => go(address({ time: null, at: null }))}>✕</button></span>}
       {fresh > 0 && !following && <button class="plain" onClick={() => setTurn(turn + 1)}>{count(fresh)} new: show</button>}
       <span class="end"><span class="soft" role="status">{rows ? `${count(rows.length)} shown${filter ? `, ${count(looked)} looked at` : ""}${searching ? " …" : ""}` : "…"}</span> <Views at={place.value} /></span></div>
     {rows && !rows.length && !searching && <Empty>{filter ? "No message matches." : since || at ? "No message is there." : "The queue is empty."}{!filter && !since && !at && may("send") && <> Send one here, or: <code>openmsmq message send {shortName(queue)} --body hello</code></>}</Empty>}
-    {!!rows?.length && <div class="split"><div><div class="scroll" tabIndex={0} role="region" aria-label="Messages">
-      <table><thead><tr><th><span class="soft">✓</span></th><th>Arrived</th><th>Label</th>{cells.map((one) => <th class={NUMBERS.includes(one) ? "num" : ""} title={one}>{plain(heading(one))}{isPath(one) && <button class="plain" aria-label={`remove column ${plain(heading(one))}`} onClick={() => show(columns.filter((other) => other !== one))}> ✕</button>}</th>)}</tr></thead>
-        <tbody>{rows.map((one, n) => <tr aria-selected={n === focus} onClick={() => setFocus(n)} onDblClick={() => go(pageOf(name, queue, one.lookup_id))}>
-          <td><input type="checkbox" aria-label={`choose ${plain(one.label) || one.id}`} checked={picked.has(one.lookup_id)} onChange={() => { setFocus(n); pick(one.lookup_id); }} /></td>
-          <td class="mono" title={exact(one.arrived)}>{time(one.arrived)}</td><td class="text name"><Link to={pageOf(name, queue, one.lookup_id)}>{plain(one.label) || "(no label)"}</Link></td>
-          {cells.map((column) => <td class={NUMBERS.includes(column) ? "num" : `text${column === "body" ? " soft mono" : ""}`}>{isPath(column) ? plain(one.columns[paths.indexOf(column)] || "") : KNOWN[column]!(one)}</td>)}</tr>)}</tbody></table></div>
+    {!!rows?.length && <div class="split"><div><div class="scroll">
+      <table ref={grid} role="grid" aria-label="Messages" aria-multiselectable="true" onFocusIn={(e) => focused(e.target!)}><thead><tr><th><input type="checkbox" tabIndex={-1} aria-label="choose all that match" title="choose all that match (Ctrl+A)" checked={everything} onChange={(e) => { if (e.currentTarget.checked) chooseAll(); else chooseNone(); }} /></th><th>Arrived</th><th>Label</th>{cells.map((one) => <th class={NUMBERS.includes(one) ? "num" : ""} title={one}>{plain(heading(one))}{isPath(one) && <button class="plain" tabIndex={-1} aria-label={`remove column ${plain(heading(one))}`} onClick={() => show(columns.filter((other) => other !== one))}> ✕</button>}</th>)}</tr></thead>
+        <tbody>{rows.map((one, n) => <tr class={n === focus ? "current" : ""} aria-selected={isPicked(one)} onClick={() => setFocus(n)} onDblClick={() => go(pageOf(name, queue, one.lookup_id))}>
+          <td><input type="checkbox" tabIndex={tab(n, 0)} aria-label={`choose ${plain(one.label) || one.id}`} checked={isPicked(one)} onChange={() => { setFocus(n); pick(one.lookup_id); }} /></td>
+          <td class="mono" tabIndex={tab(n, 1)} title={exact(one.arrived)}>{time(one.arrived)}</td><td class="text name"><Link tab={tab(n, 2)} to={pageOf(name, queue, one.lookup_id)}>{plain(one.label) || "(no label)"}</Link></td>
+          {cells.map((column, at) => <td tabIndex={tab(n, 3 + at)} class={NUMBERS.includes(column) ? "num" : `text${column === "body" ? " soft mono" : ""}`}>{isPath(column) ? plain(one.columns[paths.indexOf(column)] || "") : KNOWN[column]!(one)}</td>)}</tr>)}</tbody></table></div>
       <nav class="pages" aria-label="Pages"><button onClick={back} disabled={at === null}>‹ Previous</button><button onClick={forward} disabled={next === null || searching}>Next ›</button>
         {at && <Link to={address({ at: null })}>from the beginning</Link>}<span class="soft">{order}; <kbd>n</kbd> <kbd>p</kbd> turn pages, <kbd>?</kbd> shows all keys</span></nav>
       <Position base={base} at={(newest ? rows[0] : rows[0])?.arrived} total={messages ?? 0} onGo={(when) => go(address({ time: when, at: null }))} /></div>
       <aside class="pane" aria-label="Preview">{open ? <><h2>{plain(open.message.label) || "(no label)"}</h2><p class="soft">{open.body.format}, {size(open.body.size)}, from {open.message.source.slice(0, 8)}, sent <When at={open.message.sent} /></p>
         <Body details={open} base={`${base}/messages/${open.message.lookup_id}`} onColumn={addColumn} onFilter={narrow} /><p><Link to={pageOf(name, queue, open.message.lookup_id)}>all properties and its life ›</Link></p></> : <p class="soft">Choose a message.</p>}</aside></div>}
-    {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) { setPicked(new Set()); setTurn(turn + 1); } }} />}
+    {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) { chooseNone(); setTurn(turn + 1); } }} />}
     {dialog === "set" && <QueueForm name={queue} onClose={() => setDialog("")} />}
     {dialog === "send" && <Send base={base} queue={queue} onClose={(sent) => { setDialog(""); if (sent) setTurn(turn + 1); }} />}
     {dialog === "import" && <Import base={base} queue={queue} onClose={(sent) => { setDialog(""); if (sent) setTurn(turn + 1); }} />}

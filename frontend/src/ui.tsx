@@ -6,8 +6,8 @@ import { api, type Plan, type Row } from "./api";
 import { count, exact, many, plain, shortName, time } from "./format";
 import { failed, go, say, session } from "./state";
 
-export function Link(props: { to: string; class?: string; current?: boolean; title?: string; children: ComponentChildren }) {
-  return <a href={props.to} class={props.class} title={props.title} aria-current={props.current ? "page" : undefined}
+export function Link(props: { to: string; class?: string; current?: boolean; title?: string; tab?: number; children: ComponentChildren }) {
+  return <a href={props.to} class={props.class} title={props.title} tabIndex={props.tab} aria-current={props.current ? "page" : undefined}
     onClick={(event) => { if (!event.ctrlKey && !event.metaKey && event.button === 0) { event.preventDefault(); go(props.to); } }}>
     {props.children}</a>;
 }

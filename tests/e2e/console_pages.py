@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, sync_playwright
 
 from openmsmq.console.sessions import load_key, make_code
 
@@ -16,16 +16,26 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "frontend/node_modules/axe-core/axe.min.js"
 SHOTS = ROOT / "build" / "console"
+COUNTING = """
+    window.asking = 0;
+    const ask = window.fetch;
+    window.fetch = (...given) => {
+        window.asking++;
+        return ask(...given).finally(() => { window.asking--; });
+    };
+"""
+"Counts the requests of a page that were not answered yet."
 STILL = """() => new Promise(still => {
-    let quiet = setTimeout(still, 300);
-    const changes = new MutationObserver(() => {
-        clearTimeout(quiet);
-        quiet = setTimeout(still, 300);
-    });
+    let quiet = 0;
+    const look = () => {
+        quiet = window.asking ? 0 : quiet + 1;
+        if (quiet > 5) still(); else setTimeout(look, 20);
+    };
+    const changes = new MutationObserver(() => { quiet = 0; });
     changes.observe(document.body, {subtree: true, childList: true, characterData: true});
-    setTimeout(still, 1500);
+    look();
 })"""
-"Waits until a page has not changed for a moment."
+"Waits until all that a page asked for is answered and shown."
 
 
 def chromium() -> Iterator[Browser]:
@@ -37,10 +47,24 @@ def chromium() -> Iterator[Browser]:
 
 
 def log_in(browser: Browser, place: str, data: Path, **options: Any) -> tuple[Page, list[str]]:
-    """A page of someone who opened a one-time link, and what it complains about from then on."""
+    """A page of someone who opened a one-time link, and what it complains about from then on.
+
+    The network is cut off: what a page asks for elsewhere is not answered, and a complaint.
+    """
     given = {"viewport": {"width": 1280, "height": 800}, **options}
-    page = browser.new_context(**given).new_page()
+    context = browser.new_context(**given)
     complaints: list[str] = []
+
+    def is_elsewhere(url: str) -> bool:
+        return not url.startswith((f"{place}/", "data:", "blob:"))
+
+    def cut_off(route: Route) -> None:
+        complaints.append(f"asked for {route.request.url}")
+        route.abort("internetdisconnected")
+
+    context.route(is_elsewhere, cut_off)
+    page = context.new_page()
+    page.add_init_script(COUNTING)
 
     def said(message: ConsoleMessage) -> None:
         complaints.append(message.text)

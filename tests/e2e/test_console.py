@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Error, Page
 
 import openmsmq
 from openmsmq import Message
@@ -77,18 +78,46 @@ def logged_in(
     return log_in(browser, shop[1], shop[2], **options)
 
 
+def screens_of_messages(shop: tuple[ManagerProcess, str, Path]) -> dict[str, str]:
+    """Screens of a message, and of two."""
+    with openmsmq.connect(shop[0].app) as manager:
+        one, other = (
+            message.lookup_id for message in manager.open_queue("orders").peek_many(2, timeout=0)
+        )
+    place = "/m/shop01/q/orders"
+    return {"message": f"{place}/{one}", "compare": f"{place}/compare?ids={one},{other}"}
+
+
+def test_what_is_asked_for_elsewhere_is_a_complaint(
+    browser: Browser, shop: tuple[ManagerProcess, str, Path]
+) -> None:
+    """So that tests notice it: a page may not fetch it, and cannot go there."""
+    page, complaints = logged_in(browser, shop)
+    page.evaluate("fetch('http://192.0.2.1/data').catch(() => null)")
+    assert any("Content Security Policy" in one for one in complaints), complaints
+    complaints.clear()
+    with suppress(Error):
+        page.goto("http://192.0.2.1/page")
+    assert "asked for http://192.0.2.1/page" in complaints
+    page.context.close()
+
+
 @pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.acceptance)])
 def test_every_screen_works_and_is_accessible(
     browser: Browser, shop: tuple[ManagerProcess, str, Path], scheme: Any
 ) -> None:
-    """What is loaded from elsewhere, or breaks the content policy, is a complaint of the page."""
+    """The network is cut off: what is asked for elsewhere is a complaint of the page."""
     page, complaints = logged_in(browser, shop, color_scheme=scheme)
     SHOTS.mkdir(parents=True, exist_ok=True)
     axe = AXE.read_text() if AXE.exists() else ""
     faults = []
-    for name, path in SCREENS.items():
-        page.goto(shop[1] + path)
-        page.wait_for_selector("h1")
+    for name, path in {**SCREENS, **screens_of_messages(shop), "login": ""}.items():
+        if path:
+            page.goto(shop[1] + path)
+            page.wait_for_selector("h1")
+        else:
+            page.click("text=Log out")
+            page.wait_for_selector("main.login")
         page.evaluate(STILL)
         page.screenshot(path=SHOTS / f"{scheme}-{name}.png")
         assert complaints == [], name
@@ -115,6 +144,55 @@ def test_hostile_text_is_text(browser: Browser, shop: tuple[ManagerProcess, str,
     assert "\u202e" not in shown
     assert complaints == []
     page.context.close()
+
+
+FOCUSED = """() => {
+    const cell = document.activeElement.closest('[role=grid] td');
+    return cell && [cell.parentElement.sectionRowIndex, cell.cellIndex];
+}"""
+
+
+def test_the_list_of_messages_is_a_grid(
+    browser: Browser, shop: tuple[ManagerProcess, str, Path]
+) -> None:
+    """One stop for Tab, arrows inside; what is chosen with Ctrl+A goes beyond the page."""
+    page, complaints = logged_in(browser, shop)
+    page.goto(f"{shop[1]}/m/shop01/q/orders?f=label:order*")
+    page.wait_for_selector("text=50 shown")
+    grid = page.locator("[role=grid]")
+    assert grid.locator("[tabindex='0']").count() == 1
+    assert grid.locator("a:not([tabindex]), input:not([tabindex])").count() == 0
+    page.keyboard.press("j")
+    places = []
+    for key in (
+        "ArrowRight",
+        "ArrowDown",
+        "Home",
+        "End",
+        "Control+End",
+        "Control+Home",
+        "PageDown",
+    ):
+        page.keyboard.press(key)
+        places.append(page.evaluate(FOCUSED))
+    assert places == [[1, 3], [2, 3], [2, 0], [2, 5], [49, 5], [0, 0], [10, 0]]
+    page.keyboard.press("Space")
+    page.wait_for_selector("tr[aria-selected=true]")
+    assert page.locator("tr[aria-selected=true]").count() == 1
+    page.keyboard.press("n")
+    page.wait_for_url("**at=*")
+    page.wait_for_selector("tr.current:first-child input:focus")
+    page.keyboard.press("Control+a")
+    page.wait_for_selector("text=all that match chosen")
+    assert page.locator("tr[aria-selected=true]").count() == 50
+    page.keyboard.press("Delete")
+    page.click("dialog >> text=Make a plan")
+    page.wait_for_selector("text=120 messages, frozen")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("tr[aria-selected=true]", state="detached")
+    page.context.close()
+    assert complaints == []
 
 
 def test_dead_letters_are_returned_with_the_keyboard(
