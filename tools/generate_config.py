@@ -40,6 +40,8 @@ _EXAMPLES: Final = {
     "console_masks": '{ peek = ["card", "iban"] }',
     "console_proxy": '{ addresses = ["10.0.0.9"], header = "X-Forwarded-Email", users ='
     ' { "*@shop.example" = "staff.token" } }',
+    "console_managers": '{ shop02 = { address = "10.0.0.2:1811", ca = "ca.pem", token_file ='
+    ' "shop02.token" } }',
     "rpc_managers": '{ shop02 = { user = "backend", password_file = "shop02.password" } }',
     "srmp_bind": '"10.0.0.5"',
     "srmp_url": '"https://mq.shop.example"',

@@ -31,6 +31,7 @@ EXAMPLES = [
         "console_hosts",
         "console_masks",
         "console_proxy",
+        "console_managers",
         "peers",
         "ready_file",
         "app_socket",

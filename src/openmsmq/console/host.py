@@ -19,7 +19,8 @@ from openmsmq.client._async.manager import Manager
 from openmsmq.client.embedded._async.embedded import Embedded
 from openmsmq.console.application import ConsoleApplication
 from openmsmq.console.desk.trash import TrashKeeper
-from openmsmq.console.links import ManagerEntry
+from openmsmq.console.links import Connect, ManagerEntry
+from openmsmq.console.managers import PATIENCE_S, ManagerPlace, connecting_to
 from openmsmq.console.proxies import LoginProxy
 from openmsmq.console.sessions import load_key, make_code, write_place
 from openmsmq.console.state import ConsoleSettings, ConsoleState
@@ -28,10 +29,10 @@ from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config, ConfigError
+from openmsmq.service.values import ConsoleManagerEntry
 from openmsmq.types.caller import EVERYTHING, Caller
 
 LOOPBACK_NAMES: Final = ("localhost",)
-PATIENCE_S: Final = 5.0
 _log: Final = logging.getLogger(__name__)
 
 
@@ -86,6 +87,7 @@ class ServicePages:
                 local.audit.acted(Caller("console", grant), act, target, reason)
 
         self.state.entries[local.name] = ManagerEntry(local.name, connect, is_own=True)
+        self._add_others(local.name)
         self.state.keep_audit = keep_audit
         own = Manager(Embedded(local, driver))
 
@@ -97,6 +99,39 @@ class ServicePages:
         self.state.keep_minutes(local.name, itself)
         if self.state.settings.is_open:
             self.state.sessions.key = load_key(self._config.data)
+
+    def _add_others(self, own: str) -> None:
+        """Show the other managers of the configuration, too."""
+        for name, entry in self._config.console_managers.items():
+            if name.lower() == own.lower():
+                what = f"console.managers.{name} is this manager itself, which is shown anyway"
+                log_event(_log, "console", level=logging.WARNING, error=what)
+                continue
+            self.state.entries[name] = ManagerEntry(name, self._connecting(entry))
+            if entry.token_file is not None and self._is_administrator(""):
+                self.state.keep_minutes(name, self.state.by_link(name))
+
+    def _connecting(self, entry: ConsoleManagerEntry) -> Connect:
+        """Connects to another manager: an administrator of this one with the token in the file.
+
+        Everyone else shows the own token, so that no one can do more there than with it.
+        """
+        data = self._config.data
+        place = ManagerPlace(entry.address, tls=None if entry.ca is None else str(data / entry.ca))
+
+        async def connect(token: str) -> Manager:
+            if entry.token_file is not None and self._is_administrator(token):
+                token = (data / entry.token_file).read_text().strip()
+            return await connecting_to(place)(token)
+
+        return connect
+
+    def _is_administrator(self, token: str) -> bool:
+        """Whether a login here may do everything with all queues."""
+        if not token:
+            return self.state.settings.link_role == EVERYTHING.role
+        grant = self._tokens.check(token)
+        return grant is not None and grant.role == EVERYTHING.role and not grant.patterns
 
     def announce(self, address: tuple[str, int]) -> None:
         """Tell people where the console is; on a terminal, with a link that logs them in."""

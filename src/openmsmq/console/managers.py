@@ -17,11 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from openmsmq import aio
+from openmsmq.client._async.manager import Manager
 from openmsmq.client.address import Address
+from openmsmq.console.links import Connect
 from openmsmq.errors import InvalidParameter
 
 _TOP: Final = {"read_only": bool, "port": int, "manager": dict}
 _MANAGER: Final = ("address", "ca", "token_file")
+PATIENCE_S: Final = 5.0
 
 
 class ManagersFileError(ValueError):
@@ -35,6 +39,21 @@ class ManagerPlace:
     address: str
     token: str = ""
     tls: str | None = None
+
+
+def connecting_to(place: ManagerPlace) -> Connect:
+    """Connects to a manager with the token of who asks, or else with that of the place."""
+
+    async def connect(own: str) -> Manager:
+        return await aio.connect(
+            place.address,
+            token=own or place.token,
+            tls=place.tls,
+            timeout=PATIENCE_S,
+            reconnect=PATIENCE_S,
+        )
+
+    return connect
 
 
 @dataclass(frozen=True, slots=True)

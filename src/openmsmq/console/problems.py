@@ -21,6 +21,7 @@ from openmsmq.errors import (
     QueueNotFound,
     ReceiveTimeout,
     ServiceNotAvailable,
+    TokenRefused,
     UnsupportedOperation,
 )
 
@@ -58,6 +59,7 @@ _STATUS: Final[Mapping[type[MQError], int]] = {
     FilterError: 400,
     ContentError: 400,
     AccessDenied: 403,
+    TokenRefused: 403,
     QueueNotFound: 404,
     MessageNotFound: 404,
     ReceiveTimeout: 404,

@@ -6,19 +6,14 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
 
 from aiohttp import web
 
-from openmsmq import aio
-from openmsmq.client._async.manager import Manager
 from openmsmq.console.application import ConsoleApplication
-from openmsmq.console.links import Connect, ManagerEntry
-from openmsmq.console.managers import ManagerPlace
+from openmsmq.console.links import ManagerEntry
+from openmsmq.console.managers import ManagerPlace, connecting_to
 from openmsmq.console.sessions import make_code
 from openmsmq.console.state import ConsoleSettings, ConsoleState
-
-PATIENCE_S: Final = 5.0
 
 
 class ConsoleProcess:
@@ -32,20 +27,9 @@ class ConsoleProcess:
         read_only: bool = False,
     ) -> None:
         """Who logs in by a link uses the token of each of `managers`, by name."""
-
-        def connect_to(place: ManagerPlace) -> Connect:
-            async def connect(own: str) -> Manager:
-                return await aio.connect(
-                    place.address,
-                    token=own or place.token,
-                    tls=place.tls,
-                    timeout=PATIENCE_S,
-                    reconnect=PATIENCE_S,
-                )
-
-            return connect
-
-        entries = {name: ManagerEntry(name, connect_to(place)) for name, place in managers.items()}
+        entries = {
+            name: ManagerEntry(name, connecting_to(place)) for name, place in managers.items()
+        }
         names = frozenset({"localhost", socket.gethostname().lower()})
         settings = ConsoleSettings(names, read_only=read_only, link_role="")
         self.state = ConsoleState(settings, entries, key=key)
@@ -69,7 +53,7 @@ class ConsoleProcess:
         try:
             await site.start()
             for name in self._kept:
-                self.state.keep_minutes(name, self.state.links.find(name, "").manager)
+                self.state.keep_minutes(name, self.state.by_link(name))
             ready(self.link(runner.addresses[0][1]))
             await asyncio.Event().wait()
         finally:

@@ -98,6 +98,14 @@ class ConsoleState:
         keeper = MinuteKeeper(minutes, connect, time.time)
         self.keepers.append(asyncio.create_task(keeper.run()))
 
+    def by_link(self, name: str) -> Callable[[], Awaitable[Manager]]:
+        """Connects to a manager as those do who log in by a link."""
+
+        async def connect() -> Manager:
+            return await self.links.find(name, "").manager()  # the one of before may be closed
+
+        return connect
+
     @asynccontextmanager
     async def scanning(self) -> AsyncIterator[None]:
         """The turn of one search, which the next one has to wait for; then all of them rest."""

@@ -19,7 +19,14 @@ from openmsmq.access.users import USERS_FILE
 from openmsmq.errors import BackupDamaged
 from openmsmq.service.configuration import CONFIG_FILE, Config, ConfigError, load_config
 from openmsmq.service.options import OPTIONS
-from openmsmq.service.values import OFF, HttpDestination, PeerEntry, RemoteManagerEntry
+from openmsmq.service.values import (
+    OFF,
+    ConsoleManagerEntry,
+    HttpDestination,
+    PeerEntry,
+    ProxyEntry,
+    RemoteManagerEntry,
+)
 from openmsmq.store import copy as copying
 from openmsmq.types.caller import Grant
 
@@ -43,6 +50,8 @@ FILES: Final = (
 SECRET_FILES: Final = (USERS_FILE, KEYS_FILE, MACHINE_FILE)
 "Files of the directory that are in it only with the keys."
 _OPEN_FILES: Final = (TOKENS_FILE, SENDERS_FILE, PEER_KEYS_FILE)
+Entry = PeerEntry | HttpDestination | RemoteManagerEntry | ProxyEntry | ConsoleManagerEntry
+"A value of the configuration that is a table in the file."
 _TLS: Final = {
     "tls_cert": f"{TLS_FOLDER}/cert.pem",
     "tls_client_ca": f"{TLS_FOLDER}/client-ca.pem",
@@ -93,7 +102,13 @@ def toml_text(value: object) -> str:
             return str(value)
         case tuple():
             return f"[{', '.join(map(toml_text, value))}]"
-        case PeerEntry() | HttpDestination() | RemoteManagerEntry():
+        case (
+            PeerEntry()
+            | HttpDestination()
+            | RemoteManagerEntry()
+            | ProxyEntry()
+            | ConsoleManagerEntry()
+        ):
             return toml_text(_table(value))
         case Grant():
             rights = tuple(value.role.split("+"))
@@ -106,12 +121,12 @@ def toml_text(value: object) -> str:
     return json.dumps(str(value), ensure_ascii=False)
 
 
-def _table(entry: PeerEntry | HttpDestination | RemoteManagerEntry) -> object:
+def _table(entry: Entry) -> object:
     """A peer as the file says it: its address alone, or a table with what else there is.
 
-    Of an HTTP destination and a manager to read it is a table of what is set.
+    Of all others it is a table of what is set.
     """
-    if isinstance(entry, HttpDestination | RemoteManagerEntry):
+    if not isinstance(entry, PeerEntry):
         found = {one.name: getattr(entry, one.name) for one in fields(entry)}
         return {name: value for name, value in found.items() if value not in (None, "")}
     if entry == PeerEntry(entry.address):

@@ -17,7 +17,14 @@ from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
 from openmsmq.service.option import Option
 from openmsmq.service.options import OPTIONS, PORT, SECONDS, TABLES
-from openmsmq.service.values import OFF, HttpDestination, PeerEntry, ProxyEntry, RemoteManagerEntry
+from openmsmq.service.values import (
+    OFF,
+    ConsoleManagerEntry,
+    HttpDestination,
+    PeerEntry,
+    ProxyEntry,
+    RemoteManagerEntry,
+)
 from openmsmq.transports.pgm.limits import WINDOW_BYTES_MAX
 from openmsmq.types.caller import Grant
 
@@ -58,6 +65,7 @@ class Config:
     console_read_only: bool = False
     console_masks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     console_proxy: ProxyEntry | None = None
+    console_managers: Mapping[str, ConsoleManagerEntry] = field(default_factory=dict)
     console_audit_reads: bool = False
     binary_port: int | None = 1801
     binary_bind: str | None = None

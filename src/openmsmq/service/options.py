@@ -13,6 +13,7 @@ from openmsmq.service.values import (
     OFF,
     read_computer,
     read_computers,
+    read_console_managers,
     read_controllers,
     read_destinations,
     read_exceptions,
@@ -124,6 +125,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "console_read_only": Option("console.read_only", read_flag, "The console changes nothing."),
     "console_masks": Option("console.masks", read_masks, "Fields of bodies to hide, by right."),
     "console_proxy": Option("console.proxy", read_login_proxy, "A proxy that logs people in."),
+    "console_managers": Option(
+        "console.managers", read_console_managers, "Other managers that the console shows."
+    ),
     "console_audit_reads": Option("console.audit_reads", read_flag, "Looking is audited, too."),
     "binary_port": Option(
         "binary.port",

@@ -51,6 +51,9 @@ _LOGIN_PROXY_SCHEMA: Final = table_schema(
     },
     ["addresses", "header", "users"],
 )
+_CONSOLE_MANAGER_SCHEMA: Final = table_schema(
+    {"address": _ADDRESS_SCHEMA, "ca": TEXT_SCHEMA, "token_file": TEXT_SCHEMA}, ["address"]
+)
 _HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}", re.ASCII)
 LEVELS: Final = ("none", "connect", "integrity", "privacy")
 "How calls to another manager are protected."
@@ -74,6 +77,17 @@ class ProxyEntry:
     users: dict[str, Path]
     "Files with tokens, by names of persons; `*` and `?` are wild, the first that fits counts."
     secret_file: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleManagerEntry:
+    """Another manager that the console of this one shows."""
+
+    address: str
+    "HOST or HOST:PORT of its listener for programs."
+    ca: Path | None = None
+    token_file: Path | None = None
+    "The token that administrators of this manager use there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +200,26 @@ def read_login_proxy(given: object) -> ProxyEntry:
     if not _HEADER.fullmatch(header):
         raise ValueError(f"header: {header!r} is not the name of a header")
     return ProxyEntry(addresses, header, users, secret)
+
+
+@value({"type": "object", "additionalProperties": _CONSOLE_MANAGER_SCHEMA})
+def read_console_managers(given: object) -> dict[str, ConsoleManagerEntry]:
+    """Other managers that the console shows, by name."""
+    if isinstance(given, dict):
+        return {read_computer(name): _console_manager(entry) for name, entry in given.items()}
+    raise ValueError("a table of names and where these managers are is needed")
+
+
+def _console_manager(given: object) -> ConsoleManagerEntry:
+    known = {"address", "ca", "token_file"}
+    if not isinstance(given, dict) or "address" not in given or given.keys() - known:
+        raise ValueError("a manager has an address and may have ca and token_file")
+    split_address(read_text(given["address"]), 1)
+    return ConsoleManagerEntry(
+        given["address"],
+        read_path(given["ca"]) if "ca" in given else None,
+        read_path(given["token_file"]) if "token_file" in given else None,
+    )
 
 
 def _read_names(given: object) -> tuple[str, ...]:

@@ -27,7 +27,13 @@ from openmsmq.service.backup import (
 )
 from openmsmq.service.configuration import Config, load_config
 from openmsmq.service.maintenance import backup, read_backup, restore
-from openmsmq.service.values import HttpDestination, PeerEntry, RemoteManagerEntry
+from openmsmq.service.values import (
+    ConsoleManagerEntry,
+    HttpDestination,
+    PeerEntry,
+    ProxyEntry,
+    RemoteManagerEntry,
+)
 from openmsmq.types.caller import Grant
 
 CERT, KEY, CA = b"certificate", b"private key", b"authorities"
@@ -47,6 +53,13 @@ def started(directory: Path, **given: Any) -> Config:
         rpc_managers={
             "SHOP02": RemoteManagerEntry("backend", Path("shop02.password"), "shop02:2105"),
             "SHOP03": RemoteManagerEntry(level="none"),
+        },
+        console_proxy=ProxyEntry(
+            ("10.0.0.9",), "X-Forwarded-Email", {"*@shop": Path("staff.token")}, None
+        ),
+        console_managers={
+            "shop02": ConsoleManagerEntry("shop02:1811", Path("ca.pem"), Path("shop02.token")),
+            "shop03": ConsoleManagerEntry("shop03"),
         },
         srmp_destinations={
             "bank.example:443": HttpDestination("none", Path("bank.pem"), 1),

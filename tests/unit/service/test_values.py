@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.names.parts import host_key
 from openmsmq.service.values import (
+    ConsoleManagerEntry,
     HttpDestination,
     PeerEntry,
     RemoteManagerEntry,
     read_computers,
+    read_console_managers,
     read_destinations,
     read_exceptions,
     read_hosts,
@@ -139,6 +141,19 @@ def test_settings_of_http_destinations_are_read() -> None:
     found = read_destinations({"Bank:443": {"proxy": "http://p:3128", "ca": "x.pem"}, "b": {}})
     expected = HttpDestination("http://p:3128", Path("x.pem"), None)
     assert found == {"bank:443": expected, "b": HttpDestination()}
+
+
+def test_managers_of_a_console_are_read() -> None:
+    given = {"shop02": {"address": "shop02:1811", "ca": "ca.pem", "token_file": "t"}}
+    found = ConsoleManagerEntry("shop02:1811", Path("ca.pem"), Path("t"))
+    assert read_console_managers(given) == {"shop02": found}
+    bad: dict[str, object]
+    for bad in ({"ca": "x"}, {"address": "a:1", "token": "x"}, {"address": "a:b:c"}):
+        with pytest.raises(ValueError, match=r"address"):
+            read_console_managers({"shop02": bad})
+    for wrong in ([], {"a\\b": {"address": "a"}}):
+        with pytest.raises(ValueError, match=r"needed"):
+            read_console_managers(wrong)
 
 
 def test_redirections_are_read() -> None:

@@ -18,7 +18,7 @@ from openmsmq.console.models import FindingView, ManagerView, SettingsView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiRoute
 from openmsmq.console.sampler import COUNTS, Sampler, Topics
-from openmsmq.errors import AccessDenied, MQError
+from openmsmq.errors import AccessDenied, MQError, TokenRefused
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
 from openmsmq.types.queues import VISIBLE
@@ -56,7 +56,7 @@ async def _manager_view(call: ApiCall, name: str) -> ManagerView:
         manager = await link.manager()
         infos = await manager.queues(everything=True)
         outgoing = await manager.outgoing()
-    except AccessDenied as error:
+    except (AccessDenied, TokenRefused) as error:
         return ManagerView(name=name, state=DENIED, error=error.detail)
     except (MQError, OSError) as error:
         return ManagerView(name=name, state="away", error=str(error))
