@@ -105,7 +105,7 @@ class ServicePages:
         for name, entry in self._config.console_managers.items():
             if name.lower() == own.lower():
                 what = f"console.managers.{name} is this manager itself, which is shown anyway"
-                log_event(_log, "console", level=logging.WARNING, error=what)
+                log_event(_log, "console", level=logging.WARNING, ignored=what)
                 continue
             self.state.entries[name] = ManagerEntry(name, self._connecting(entry))
             if entry.token_file is not None and self._is_administrator(""):

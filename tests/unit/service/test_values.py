@@ -147,13 +147,14 @@ def test_managers_of_a_console_are_read() -> None:
     given = {"shop02": {"address": "shop02:1811", "ca": "ca.pem", "token_file": "t"}}
     found = ConsoleManagerEntry("shop02:1811", Path("ca.pem"), Path("t"))
     assert read_console_managers(given) == {"shop02": found}
-    bad: dict[str, object]
-    for bad in ({"ca": "x"}, {"address": "a:1", "token": "x"}, {"address": "a:b:c"}):
+    wrong: list[object] = [{"ca": "x"}, {"address": "a:1", "token": "x"}, {"address": "a:b:c"}]
+    for entry in wrong:
         with pytest.raises(ValueError, match=r"address"):
-            read_console_managers({"shop02": bad})
-    for wrong in ([], {"a\\b": {"address": "a"}}):
-        with pytest.raises(ValueError, match=r"needed"):
-            read_console_managers(wrong)
+            read_console_managers({"shop02": entry})
+    with pytest.raises(ValueError, match=r"needed"):
+        read_console_managers([])
+    with pytest.raises(ValueError, match=r"needed"):
+        read_console_managers({"a\\b": {"address": "a"}})
 
 
 def test_redirections_are_read() -> None:
