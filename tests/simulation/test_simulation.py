@@ -76,6 +76,8 @@ ONCE_FAILED = (336, 514, 574, 603, 721, 816, 977, 982, 1186, 2070, 3326)
 "Each of a cause of its own; 982 of one that came back."
 LATER_FAILED = (1506, 5240, 6780, 30030)
 "With what there also was by then."
+LAST_FAILED = (1833,)
+"With all there is."
 LATER = frozenset(("groups", "readers", "transfers"))
 
 
@@ -106,6 +108,12 @@ def test_nor_with_seeds_that_once_failed(seed: int) -> None:
 @pytest.mark.parametrize("seed", LATER_FAILED)
 def test_nor_with_those_that_failed_later(seed: int) -> None:
     simulate(seed, also=LATER)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", LAST_FAILED)
+def test_nor_with_those_that_failed_last(seed: int) -> None:
+    simulate(seed)
 
 
 def test_clients_without_a_manager_receive_in_transactions(

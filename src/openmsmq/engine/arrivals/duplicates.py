@@ -126,8 +126,9 @@ class Duplicates:
             group = read_seen(key, raw)
             self._next_row = group.row + 1
             self._add(group)
-        if self._by_age:  # rows that were forgotten may not have been deleted yet
-            self._trim(self._by_age[-1].time)
+        self._is_dated = False
+        "Whether the ages of what was read are counted yet."
+        self._drop_surplus()  # rows that were forgotten may not have been deleted yet
 
     def __contains__(self, key: bytes) -> bool:
         """Whether a message has come before."""
@@ -182,10 +183,16 @@ class Duplicates:
         self._seen.update(dict.fromkeys(group.keys, group))
 
     def _trim(self, now: int) -> None:
-        """Forget what is old, and the oldest of too many ([MS-MQQB] 3.1.6.7)."""
-        for pool in self._pools.values():
-            while (owner := pool.surplus()) is not None:
-                self._drop(pool.remove_first(owner))
+        """Forget what is old, and the oldest of too many ([MS-MQQB] 3.1.6.7).
+
+        What was remembered before a restart ages from the first message after it: a clock that was
+        set meanwhile, as no manager can notice, must not let all of it be forgotten at once.
+        """
+        if not self._is_dated:
+            self._is_dated = True
+            for group in self._by_age:
+                group.time = now
+        self._drop_surplus()
         while self._by_age and (
             self._by_age[0].is_dropped or self._by_age[0].time + DUPLICATE_AGE_MAX < now
         ):
@@ -196,6 +203,11 @@ class Duplicates:
         if self._dropped > DROPPED_GROUPS_MAX and self._dropped > len(self._by_age) // 2:
             self._by_age = deque(group for group in self._by_age if not group.is_dropped)
             self._dropped = 0
+
+    def _drop_surplus(self) -> None:
+        for pool in self._pools.values():
+            while (owner := pool.surplus()) is not None:
+                self._drop(pool.remove_first(owner))
 
     def _drop(self, group: _Group) -> None:
         group.is_dropped = True

@@ -319,7 +319,7 @@ class BinaryTransport:
 
     def _failed(self, peer: Peer[Link], status: ConnectionStatus, error: str) -> None:
         """An attempt failed: another follows, for as long as there are messages."""
-        peer.last_error = error
+        peer.last_error, peer.was_open = error, False
         peer.note(status, self._wall, peer.address)
         if peer.failures == 0:
             log_event(_log, "cannot connect", level=logging.WARNING, to=peer.name, reason=error)
@@ -383,7 +383,12 @@ class BinaryTransport:
             link.dialled.note(status, self._wall, link.dialled.address)
 
     def opened(self, link: Link, manager: UUID) -> None:
-        """A session is open: all that goes to this manager may use it."""
+        """A session is open: all that goes to this manager may use it.
+
+        A manager that was away is there again, and is dialled at once for what cannot go by this
+        session; but not if it was there before and the session ended. Two managers without room
+        would dial each other without end.
+        """
         peer = link.dialled
         name = peer.key if peer is not None and isinstance(peer.key, str) else ""
         if fault := self.known.identity_fault(manager, name, link.fingerprint):
@@ -407,8 +412,10 @@ class BinaryTransport:
             for queue in self._release(older):
                 self.ready(queue)
         for other in list(self._peers.values()):
-            if other.link is link or other.id == manager:
-                self._retry(other)
+            if other.link is link or (other.id == manager and not other.was_open):
+                self._retry(other)  # it is there
+            elif other.id == manager:
+                self._go(other)
         self._order_acks.opened(manager, now)
         self._set_order_timer(now)
 
@@ -434,6 +441,7 @@ class BinaryTransport:
         for peer in list(self._peers.values()):
             if peer.link is link:
                 peer.link = None
+                peer.was_open = link.open_since is not None
                 if link.open_since is None:
                     peer.note_end(self._wall, is_refused=end.reason is SessionEnd.REFUSED)
                     self._hops.leave(peer)

@@ -56,6 +56,8 @@ class Peer(Generic[LinkT]):
         self.is_connecting = False
         self.failures = 0
         "Attempts in a row that failed."
+        self.was_open = False
+        "The last attempt made a session, which is over."
         self.retry: Timer | None = None
         self.retry_at: float | None = None
         self.last_error = ""

@@ -124,6 +124,19 @@ def test_after_a_time_it_is_forgotten(shelf: Shelf) -> None:
     assert shelf.rows == 1
 
 
+def test_a_clock_that_was_set_while_no_manager_ran_makes_it_forget_nothing(shelf: Shelf) -> None:
+    """Ages of what was remembered before count from the first message after a restart."""
+    shelf.add("a")
+    shelf.add("b", now=NOW + 7200)
+    later = NOW + 3600
+    again = shelf.restart()
+    again.note("c", now=later)
+    again.note("d", now=later + DUPLICATE_AGE_MAX)
+    assert again.known("abcd") == "abcd"
+    again.note("e", now=later + DUPLICATE_AGE_MAX + 1)
+    assert again.known("abcde") == "de"
+
+
 def test_what_comes_again_is_remembered_from_then_on(shelf: Shelf) -> None:
     """MQQB-226: its time is refreshed."""
     shelf.add("a", "b")

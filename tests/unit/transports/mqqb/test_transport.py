@@ -187,6 +187,27 @@ def test_the_first_delay_is_short_again_after_a_session() -> None:
     assert len(net.tries) >= 2
 
 
+def test_managers_without_room_do_not_dial_each_other_without_end() -> None:
+    """That the other one has dialled says nothing new if its sessions end at once."""
+    net, a, b = pair()
+    a.create("q")
+    b.die()
+    a.send(a.out(TO_B), *messages("1"))
+    a.die()
+    b = b.restart_here()
+    b.send(b.out(r"DIRECT=OS:a\private$\q"), *messages("2"))
+    b.done(b.local.configure(quota=0))
+    a = a.restart_here()
+    a.done(a.local.configure(quota=0))
+    net.wait(30)
+    assert a.ended(SessionEnd.NO_ROOM) > 3
+    assert len(net.tries) < 40, "about every 5 s by either"
+    a.done(a.local.configure(quota=None))
+    b.done(b.local.configure(quota=None))
+    net.wait(6)
+    assert (a.texts("q"), b.texts("q")) == (["2"], ["1"])
+
+
 def test_no_one_is_tried_for_whom_there_is_no_message() -> None:
     """MQQB-346: though a program has the queue open."""
     net, a, b = pair()
