@@ -32,6 +32,15 @@ def test_it_takes_room_and_gives_it_up(tmp_path: Path) -> None:
     assert taken(tmp_path) >= SIZE
 
 
+def test_no_file_stays_open(tmp_path: Path) -> None:
+    """It is taken and given up again and again on a disk that is nearly full."""
+    ballast, before = Ballast(tmp_path, SIZE), len(os.listdir("/proc/self/fd"))
+    for _ in range(10):
+        ballast.take()
+        assert ballast.give_up()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_the_next_start_finds_it(tmp_path: Path) -> None:
     Ballast(tmp_path, SIZE).take()
     assert Ballast(tmp_path, SIZE).is_held
