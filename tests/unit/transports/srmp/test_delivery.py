@@ -102,7 +102,9 @@ def test_an_unused_connection_is_closed() -> None:
     post(delivery, 200, 0)
     post(delivery, 400, 100)
     assert delivery.tick(300) == []
+    assert not delivery.is_over
     assert delivery.tick(400) == [Todo.CLOSE]
+    assert delivery.is_over
     assert delivery.state is TransferState.DISCONNECTED
     assert delivery.may_post
     short = Delivery(SrmpTiming(clean_up=1))
