@@ -280,9 +280,8 @@ class BinaryTransport:
             self._hops.show(peer, self._candidates)
         if not peer.candidates:
             peer.set_state(TransferState.NEED_VALIDATION)
-            self._failed(
-                peer, ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE, "the address is unknown"
-            )
+            status = ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE
+            self._failed(peer, status, "the address is unknown")
             return
         host, port = peer.candidates.pop(0)
         peer.is_connecting = True
@@ -294,8 +293,7 @@ class BinaryTransport:
             peer.is_connecting = False
             wanted = peer.key if isinstance(peer.key, UUID) else NO_GUID
             link = Link(self, wire, is_initiator=True, peer=wanted)
-            peer.link, link.dialled = link, peer
-            link.place = host, port
+            peer.link, link.dialled, link.place = link, peer, (host, port)
             self.links.add(link)
             if self._is_stopped:
                 link.close(SessionEnd.STOPPED)
@@ -331,8 +329,7 @@ class BinaryTransport:
         if self._is_stopped or not peer.is_idle or not self._is_wanted(peer):
             return
         delay = 0.0 if peer.candidates else peer.delay
-        if not peer.candidates:
-            peer.failures += 1
+        peer.failures += not peer.candidates
         peer.retry_at = self.now() + delay
         peer.retry = self.network.call_later(delay, lambda: self._retry(peer))
 
@@ -378,16 +375,14 @@ class BinaryTransport:
 
     def answered(self, link: Link) -> None:
         """The other side would have a session ([MS-MQQB] 3.1.5.3.2)."""
-        if link.dialled is not None:
-            status = ConnectionStatus.ESTABLISH_PACKET_RECEIVED
-            link.dialled.note(status, self._wall, link.dialled.address)
+        if (peer := link.dialled) is not None:
+            peer.note(ConnectionStatus.ESTABLISH_PACKET_RECEIVED, self._wall, peer.address)
 
     def opened(self, link: Link, manager: UUID) -> None:
         """A session is open: all that goes to this manager may use it.
 
-        A manager that was away is there again, and is dialled at once for what cannot go by this
-        session; but not if it was there before and the session ended. Two managers without room
-        would dial each other without end.
+        For the rest it is dialled at once, unless its last session was open: two managers without
+        room would dial each other without end.
         """
         peer = link.dialled
         name = peer.key if peer is not None and isinstance(peer.key, str) else ""
@@ -399,8 +394,7 @@ class BinaryTransport:
         if peer is not None:
             peer.id, peer.found_at = manager, link.address
             self._hops.answered(peer.key)
-            peer.candidates = []
-            peer.last_error = ""
+            peer.candidates, peer.last_error = [], ""
             where = address_text(link.address, link.place[1])
             peer.note(ConnectionStatus.ESTABLISHED, self._wall, where)
             self.session_table.learn(link, peer)
@@ -412,10 +406,9 @@ class BinaryTransport:
             for queue in self._release(older):
                 self.ready(queue)
         for other in list(self._peers.values()):
-            if other.link is link or (other.id == manager and not other.was_open):
-                self._retry(other)  # it is there
-            elif other.id == manager:
-                self._go(other)
+            if other.link is link or other.id == manager:
+                is_news = other.link is link or not other.was_open
+                (self._retry if is_news else self._go)(other)
         self._order_acks.opened(manager, now)
         self._set_order_timer(now)
 
@@ -440,9 +433,8 @@ class BinaryTransport:
         carried = set(self._release(link))
         for peer in list(self._peers.values()):
             if peer.link is link:
-                peer.link = None
-                peer.was_open = link.open_since is not None
-                if link.open_since is None:
+                peer.link, peer.was_open = None, link.open_since is not None
+                if not peer.was_open:
                     peer.note_end(self._wall, is_refused=end.reason is SessionEnd.REFUSED)
                     self._hops.leave(peer)
                 self._lost(peer, end)
