@@ -65,6 +65,8 @@ class LdapServer:
         self.password = password
         self.port = 0
         self.binds = 0
+        self.users: set[str] = set()
+        "Who logged on."
         self.flags: list[int] = []
         "The parts of descriptors that were asked for."
         self.times: list[int] = []
@@ -119,6 +121,7 @@ class _Session:
         hashed = nt_hash(server.password)
 
         def find(domain: str, user: str) -> bytes | None:
+            server.users.add(user)
             return hashed if user.lower() == server.user.lower() else None
 
         ntlm = NtlmAcceptor(find, NtlmTarget("DC1", "OMQ"), bytes(range(8)), 1_790_000_000.0)

@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 from itertools import count
+from pathlib import Path
 from typing import NamedTuple, Self
 
 
@@ -60,6 +61,7 @@ class Networks:
 
     def __exit__(self, *_: object) -> None:
         for host in self._hosts:
+            shutil.rmtree(Path("/etc/netns", host.name), ignore_errors=True)
             subprocess.run(("ip", "netns", "del", host.name), capture_output=True, check=False)
 
     def add(self, address: str) -> Host:
@@ -70,6 +72,12 @@ class Networks:
         ip("-n", host.name, "link", "set", "lo", "up")
         ip("-n", host.name, "addr", "add", f"{address}/32", "dev", "lo")
         return host
+
+    def resolve_by(self, host: Host, address: str) -> None:
+        """Let the programs of a computer ask a name server."""
+        folder = Path("/etc/netns", host.name)
+        folder.mkdir(parents=True)
+        (folder / "resolv.conf").write_text(f"nameserver {address}\n")
 
     def link(self, one: Host, other: Host) -> None:
         """Let two computers reach each other; one of them may be another's, with its address."""

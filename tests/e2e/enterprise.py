@@ -15,6 +15,7 @@ from uuid import UUID
 import openmsmq
 from openmsmq.directory.ldap.client import LdapClient, tls_context
 from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.controllers import ControllerList
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.writer import DirectoryWriter
 from openmsmq.errors import NoDs, QueueNotFound
@@ -35,7 +36,7 @@ def ask(
 
     async def run() -> Any:
         place = Controller.parse(f"{scheme}://{controller.address}")
-        client = LdapClient([place], login, tls_context(None, checks=False))
+        client = LdapClient(ControllerList([place]), login, tls_context(None, checks=False))
         try:
             return await work(DirectoryWriter(client))
         finally:

@@ -107,8 +107,8 @@ def is_online(manager: openmsmq.Manager) -> bool:
 
 
 def test_a_public_queue_is_found_by_its_identifier(enterprise: Enterprise, tmp_path: Path) -> None:
-    """MQDS-026, MQDS-114, MQDS-115, MQDS-117, MQDS-118, MQDS-182, MQDS-186, MQDS-195, MQDS-197,
-    MQDS-199, MQDS-202
+    """MQDS-016, MQDS-026, MQDS-114, MQDS-115, MQDS-117, MQDS-118, MQDS-182, MQDS-186,
+    MQDS-195, MQDS-197, MQDS-199, MQDS-202
     """
     south = enterprise.manager("south")
     with running(south), south.connect() as receiver:
@@ -118,6 +118,7 @@ def test_a_public_queue_is_found_by_its_identifier(enterprise: Enterprise, tmp_p
         found = enterprise.command("find", "--label", "public orders")
         assert found["id"] == str(info.id)
         assert found["path_name"] == "south\\orders"
+        assert enterprise.server.users == {USER}  # not the program that made the queue
         assert south.id == str(
             enterprise.run(guid_of(enterprise.tree, f"CN=msmq,CN=south,OU=Servers,{BASE}"))
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,14 @@ import pytest
 import openmsmq
 from openmsmq import Message
 from openmsmq.directory.conditions import Condition
+from openmsmq.directory.ldap import distinguished_names as names
+from openmsmq.directory.ldap.client import LdapClient
+from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.controllers import ControllerList
+from openmsmq.directory.ldap.filters import ANYTHING, Filter
+from openmsmq.directory.ldap.forest import ForestTree
 from openmsmq.directory.ldap.login import LdapLogin
-from openmsmq.directory.ldap.tree import LdapError, ResultCode, SearchScope
+from openmsmq.directory.ldap.tree import ROOT, LdapEntry, LdapError, ResultCode, SearchScope
 from openmsmq.directory.objects import ManagerObject, QueueObject, SiteObject
 from openmsmq.directory.outcome import DirectoryFailed
 from openmsmq.directory.reader import DirectoryReader
@@ -29,14 +36,21 @@ from openmsmq.errors import NoDs, QueueNotFound
 from openmsmq.routing.follow import RouteFinder
 from openmsmq.security.sid import Sid
 from tests.directories import BASE, LONG_NAME, load
-from tests.domain import ADMINISTRATOR, PASSWORD, DomainController, domain, missing
+from tests.domain import (
+    ADMINISTRATOR,
+    PASSWORD,
+    DomainController,
+    domain,
+    missing,
+    second_controller,
+)
 from tests.e2e.enterprise import ADMIN, MACHINE_PASSWORD, ask
 from tests.e2e.managers import ManagerProcess, free_port, running, texts, until
 
 WHY = missing()
 pytestmark = [
     pytest.mark.acceptance,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(bool(WHY), reason=WHY),
 ]
 
@@ -187,6 +201,84 @@ def test_managers_find_each_other_and_outlive_the_controller(
             until(lambda: len(texts(receiver, ".\\orders")) == 60, "they did not all arrive")
             assert texts(receiver, ".\\orders") == [str(at) for at in range(60)]
             until(lambda: is_online(sender), "it did not recover", patience=180)
+
+
+class TwoDomains(LdapClient):
+    """Says that the forest has two domains: the servers, and all other computers."""
+
+    OWN, OTHER = f"OU=Servers,{BASE}", f"CN=Computers,{BASE}"
+
+    async def search(
+        self,
+        base: str,
+        scope: SearchScope,
+        condition: Filter = ANYTHING,
+        attributes: Sequence[str] = (),
+        *,
+        security: bool = False,
+    ) -> list[LdapEntry]:
+        """What is asked of the forest is answered otherwise; all else by the controller."""
+        if base.startswith("CN=Partitions,"):
+            domains = (self.OWN, self.OTHER)
+            return [LdapEntry(name, {"ncname": (name.encode(),)}) for name in domains]
+        if names.key(base) == names.key(self.OTHER):
+            raise LdapError(ResultCode.REFERRAL)
+        found = await super().search(base, scope, condition, attributes, security=security)
+        if base == ROOT:
+            own = {"defaultnamingcontext": (self.OWN.encode(),)}
+            found = [replace(row, attributes={**row.attributes, **own}) for row in found]
+        return found
+
+
+def test_other_domains_are_read_from_the_global_catalog(controller: DomainController) -> None:
+    """MQDS-017: Samba has one domain, so that a part of it is taken for another."""
+    place = Controller.parse(f"ldap://{controller.address}")
+
+    async def read() -> None:
+        own = TwoDomains(ControllerList([place]), ADMIN)
+        catalog = LdapClient(ControllerList([place.catalog]), ADMIN)
+        tree = ForestTree(own, lambda forest: catalog)
+        directory = DirectoryReader(tree)
+        topology = await read_topology(directory)
+        ids = {manager.name: manager.id for manager in topology.managers.values()}
+        route = RouteFinder(topology).follow(ids["HQ-APP"], ids["SH-GATE"])
+        passed = [topology.name_of(hop) for hop in route.path]
+        assert passed == ["HQ-APP", "HQ-GATE", "PL-GATE", "SH-GATE"]
+        assert catalog.server == controller.address
+        report = await directory.queue_by_path("sh-gate\\report")
+        assert (report.multicast, report.manager) == ("234.1.1.1:8001", ids["SH-GATE"])
+        labelled = await directory.find(QueueObject, [Condition("label", "=", report.label)])
+        assert [queue.id for queue in labelled] == [report.id]
+        orders = await directory.queue_by_path("hq-app\\orders")
+        assert (await directory.by_id(QueueObject, orders.id, security=True)).security
+        await tree.close()
+
+    asyncio.run(read())
+
+
+def test_another_controller_answers_for_one_that_was_killed(
+    controller: DomainController, tmp_path: Path
+) -> None:
+    """MQDS-012, MQDS-023: two controllers of one domain, of which the first is killed."""
+    with second_controller(controller, tmp_path) as second:
+        places = [Controller.parse(f"ldap://{one.address}") for one in (controller, second)]
+
+        async def run() -> None:
+            tree = LdapClient(ControllerList(places), ADMIN)
+            directory = DirectoryWriter(tree)
+            orders = await directory.queue_by_path("hq-app\\orders")
+            assert tree.server == controller.address
+            controller.kill()
+            assert (await directory.by_id(QueueObject, orders.id)).label == orders.label
+            assert tree.server == second.address
+            await directory.write(QueueObject, orders.path, {"label": "while it was away"})
+            assert (await directory.by_id(QueueObject, orders.id)).label == "while it was away"
+            await tree.close()
+
+        try:
+            asyncio.run(run())
+        finally:
+            controller.start()
 
 
 def test_what_is_refused_says_why(controller: DomainController) -> None:

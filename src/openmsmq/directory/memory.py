@@ -90,6 +90,7 @@ class MemoryTree:
             (base, "domainDNS"),
             (self.configuration, "configuration"),
             (f"CN=Sites,{self.configuration}", "sitesContainer"),
+            (f"CN=Partitions,{self.configuration}", "crossRefContainer"),
             (f"CN=Services,{self.configuration}", "container"),
             (f"CN=MsmqServices,CN=Services,{self.configuration}", "mSMQEnterpriseSettings"),
             (f"CN=Computers,{base}", "container"),
@@ -99,6 +100,9 @@ class MemoryTree:
         self._add(
             f"CN=Default-First-Site-Name,CN=Sites,{self.configuration}", {"objectClass": (b"site",)}
         )
+        domain = {"objectClass": (b"crossRef",), "nETBIOSName": (b"OMQ",)}
+        domain["nCName"] = (base.encode(),)
+        self._add(f"CN=OMQ,CN=Partitions,{self.configuration}", domain)
         enterprise = self.find(f"CN=MsmqServices,CN=Services,{self.configuration}")
         enterprise.attributes["msmqversion"] = (b"200",)
 
@@ -106,6 +110,10 @@ class MemoryTree:
     def server(self) -> str:
         """The name of the controller that answers."""
         return "" if self.is_down else "dc1.openmsmq.test"
+
+    async def controllers(self) -> tuple[str, ...]:
+        """The controllers that may be asked."""
+        return ("DC1",)
 
     async def search(
         self,

@@ -17,10 +17,10 @@ from uuid import UUID
 from openmsmq.directory.credentials import SenderReader
 from openmsmq.directory.elsewhere import PublicQueuesElsewhere
 from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
-from openmsmq.directory.ldap.tree import Tree
+from openmsmq.directory.ldap.tree import ConnectionFailed, Tree
 from openmsmq.directory.lookups import Lookups
 from openmsmq.directory.objects import ManagerObject, QueueObject
-from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error
+from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error, from_ldap
 from openmsmq.directory.queue_values import changed_values, directory_values, local_values
 from openmsmq.directory.rights import local_permissions, published_permissions, with_kept
 from openmsmq.directory.topology import read_topology
@@ -146,6 +146,7 @@ class DirectoryService:
 
     async def _refresh(self) -> None:
         local = self._local
+        local.directory.servers = await self._controllers()
         own = await self.directory.manager_of(local.name)
         if own.id != local.identity:
             raise DirectoryFailed(
@@ -167,6 +168,13 @@ class DirectoryService:
             with contextlib.suppress(MQError):
                 await self.names.look_up(queue)
         self._driver.call(local.dispatcher.offer_all)
+
+    async def _controllers(self) -> tuple[str, ...]:
+        """DirectoryServerList, which DNS is asked for every day ([MS-MQSO] 6.4.1.2)."""
+        try:
+            return await self.directory.tree.controllers()
+        except ConnectionFailed as error:
+            raise from_ldap(error, "controllers") from error
 
     async def _publish(self, own: ManagerObject) -> None:
         """Publish keys of this manager that are new ([MS-MQDMPR] 3.1.3); the old ones still do."""

@@ -133,6 +133,7 @@ class Config:
     security_session_key_lifetime: int = 0
 
     directory: tuple[str, ...] = ()
+    directory_site: str | None = None
     directory_auth: Literal["password", "ntlm", "kerberos"] = "kerberos"
     directory_user: str | None = None
     directory_password_file: Path | None = None

@@ -214,8 +214,8 @@ class StandardListeners:
         if not config.directory:
             return None
         from openmsmq.directory.credentials import machine_signer, own_keys
-        from openmsmq.directory.ldap.client import LdapClient, tls_context
-        from openmsmq.directory.ldap.controller import Controller
+        from openmsmq.directory.ldap.client import open_directory_tree, tls_context
+        from openmsmq.directory.ldap.controller import parse_place
         from openmsmq.directory.ldap.login import LdapLogin
         from openmsmq.directory.service import DirectoryService
 
@@ -230,11 +230,10 @@ class StandardListeners:
         login = LdapLogin(
             config.directory_auth, config.directory_user or "", password, config.directory_keytab
         )
-        controllers = [Controller.parse(url) for url in config.directory]
-        names = (controller.netbios_name for controller in controllers)
-        local.directory.servers = tuple(name for name in names if name)
-        client = LdapClient(controllers, login, tls_context(config.directory_ca))
-        found = DirectoryService(local, driver, client)
+        places = [parse_place(one) for one in config.directory]
+        context, site = tls_context(config.directory_ca), config.directory_site or ""
+        tree = open_directory_tree(places, login, context, site)
+        found = DirectoryService(local, driver, tree)
         found.keys = partial(own_keys, config.data)
         found.elsewhere.signer = machine_signer(config.data)
         return found

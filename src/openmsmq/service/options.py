@@ -489,12 +489,11 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "directory": Option(
         "directory.servers",
         read_controllers,
-        "Domain controllers of the Active Directory that it belongs to (openmsmq directory join).",
+        "Its Active Directory (openmsmq directory join): controllers, or the domain by DNS name.",
         "--directory URL",
     ),
-    "directory_auth": Option(
-        "directory.auth", one_of(*LOGIN_KINDS), "How it logs on; a password is sent over TLS only."
-    ),
+    "directory_site": Option("directory.site", read_text, "Whose controllers are tried first."),
+    "directory_auth": Option("directory.auth", one_of(*LOGIN_KINDS), "How it logs on."),
     "directory_user": Option("directory.user", read_text, "The account of this computer."),
     "directory_password_file": Option("directory.password_file", read_path, "Its password."),
     "directory_keytab": Option("directory.keytab", read_path, "Its keys for Kerberos."),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.controller import parse_place
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import Malformed, MQError
 from openmsmq.limits import U16_MAX
@@ -228,15 +228,15 @@ def _read_names(given: object) -> tuple[str, ...]:
     raise ValueError("a list of names is needed")
 
 
-@value({"type": "array", "items": {"type": "string", "pattern": "^ldaps?://"}})
+@value({"type": "array", "items": {"type": "string", "pattern": r"^ldaps?://|^[\w-]+(\.[\w-]+)+$"}})
 def read_controllers(given: object) -> tuple[str, ...]:
-    """Addresses of domain controllers."""
+    """Addresses of domain controllers, or domains."""
     if isinstance(given, list | tuple):
         try:
-            return tuple(str(Controller.parse(read_text(one))) for one in given)
+            return tuple(str(parse_place(read_text(one))) for one in given)
         except MQError as error:
             raise ValueError(error.detail) from None
-    raise ValueError("a list of addresses is needed, such as ldap://dc1.example.com")
+    raise ValueError("a list is needed, such as ldap://dc1.example.com, or example.com")
 
 
 @value(

@@ -17,8 +17,8 @@ from openmsmq.cli.options import TOKEN_VARIABLE, Refusal, WrongUsage
 from openmsmq.cli.output import print_json, print_table
 from openmsmq.directory.conditions import Condition, SortKey
 from openmsmq.directory.join import join_manager
-from openmsmq.directory.ldap.client import LdapClient, tls_context
-from openmsmq.directory.ldap.controller import LOGIN_KINDS, Controller
+from openmsmq.directory.ldap.client import open_directory_tree, tls_context
+from openmsmq.directory.ldap.controller import LOGIN_KINDS, parse_place
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.notification import ChangeEvent, Notification, notification_queue
 from openmsmq.directory.objects import (
@@ -48,17 +48,17 @@ _notify_by = click.option(
 class DirectoryPlace:
     """Which directory, and who asks it."""
 
-    client: Callable[[], LdapClient]
+    open: Callable[[], DirectoryWriter]
 
     def run(self, work: Callable[[DirectoryWriter], Coroutine[Any, Any, T]]) -> T:
         """Do something with it; what it refuses ends the command."""
 
         async def go() -> T:
-            client = self.client()
+            found = self.open()
             try:
-                return await work(DirectoryWriter(client))
+                return await work(found)
             finally:
-                await client.close()
+                await found.tree.close()
 
         try:
             return asyncio.run(go())
@@ -81,15 +81,20 @@ def directory_options(function: Callable[..., Any]) -> Callable[..., Any]:
         **given: Any,
     ) -> Any:
         if not directory:
-            raise WrongUsage("which directory? Give --directory ldap://DC, or OPENMSMQ_DIRECTORY")
+            raise WrongUsage(
+                "which directory? Give --directory DOMAIN or ldap://HOST, or OPENMSMQ_DIRECTORY"
+            )
         password = ""
         if auth != "kerberos":
             password = _password(password_file)
         login = LdapLogin(auth, user, password, keytab)
-        controllers = [Controller.parse(url) for url in directory]
+        places = [parse_place(one) for one in directory]
         context = tls_context(ca)
-        place = DirectoryPlace(lambda: LdapClient(controllers, login, context))
-        return function(*values, place=place, **given)
+
+        def opened() -> DirectoryWriter:
+            return DirectoryWriter(open_directory_tree(places, login, context))
+
+        return function(*values, place=DirectoryPlace(opened), **given)
 
     options = (
         click.option(
@@ -98,7 +103,8 @@ def directory_options(function: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             envvar="OPENMSMQ_DIRECTORY",
             metavar="URL",
-            help="A domain controller: ldap://HOST or ldaps://HOST; others are tried in turn.",
+            help="A domain, whose controllers DNS knows, or a controller: ldap://HOST or"
+            " ldaps://HOST; others are tried in turn.",
         ),
         click.option(
             "--auth",
@@ -141,7 +147,7 @@ def directory() -> None:
 
     \b
     Examples:
-      openmsmq directory show --directory ldap://dc1.example.com
+      openmsmq directory show --directory example.com
       openmsmq directory find --label orders -D ldap://dc1.example.com
       openmsmq directory join --name shop01 --site HQ --data /var/lib/openmsmq -D ldap://dc1
     """

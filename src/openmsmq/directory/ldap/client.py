@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from openmsmq.directory.ldap.connection import LdapConnection
-from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.controller import Controller, Domain
+from openmsmq.directory.ldap.controllers import ControllerList
 from openmsmq.directory.ldap.filters import ANYTHING, Filter
+from openmsmq.directory.ldap.forest import ForestTree
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.ldap.tree import (
     Change,
@@ -46,13 +48,12 @@ class LdapClient:
 
     def __init__(
         self,
-        controllers: Sequence[Controller],
+        controllers: ControllerList,
         login: LdapLogin,
         context: ssl.SSLContext | None = None,
     ) -> None:
-        """`controllers` are tried in this order, beginning with the one that answered last."""
-        assert controllers, "at least one controller is needed"
-        self._controllers = list(controllers)
+        """`controllers` are tried in their order, beginning with the one that answered last."""
+        self._controllers = controllers
         self._login = login
         self._context = context or ssl.create_default_context()
         self._connection: LdapConnection | None = None
@@ -63,6 +64,11 @@ class LdapClient:
         """The name of the controller that answers; empty if none does."""
         found = self._connection
         return found.controller.host if found is not None and found.is_open else ""
+
+    async def controllers(self) -> tuple[str, ...]:
+        """The controllers that it knows, by their NetBIOS names ([MS-MQSO] 6.4.1.2)."""
+        found = (controller.netbios_name for controller in await self._controllers.current())
+        return tuple(name for name in found if name)
 
     async def search(
         self,
@@ -123,7 +129,7 @@ class LdapClient:
             if self._connection is not None and self._connection.is_open:
                 return self._connection
             reasons = []
-            for controller in list(self._controllers):
+            for controller in await self._controllers.current():
                 try:
                     self._connection = await LdapConnection.open(
                         controller, self._login, self._context
@@ -132,13 +138,36 @@ class LdapClient:
                     reasons.append(str(error))
                 else:
                     return self._connection
+            self._controllers.expire()
             raise ConnectionFailed("; ".join(reasons))
 
     async def _leave(self, connection: LdapConnection) -> None:
         """Try the others first from now on."""
         if connection is self._connection:
             self._connection = None
-            self._controllers.remove(connection.controller)
-            self._controllers.append(connection.controller)
+            self._controllers.put_last(connection.controller)
         with contextlib.suppress(OSError):
             await connection.close()
+
+
+def open_directory_tree(
+    places: Sequence[Controller | Domain],
+    login: LdapLogin,
+    context: ssl.SSLContext,
+    site: str = "",
+) -> ForestTree:
+    """The directory of a domain, with the global catalog of its forest.
+
+    Of controllers that are named, the same ones are asked for the catalog; those of a domain are
+    found by DNS, and so are the catalogs of its forest ([MS-MQDMPR] 3.1.3). Those of the own `site`
+    come first.
+    """
+
+    def catalog(forest: str) -> LdapClient:
+        found = [
+            place.catalog if isinstance(place, Controller) else Domain(forest) for place in places
+        ]
+        listed = ControllerList(tuple(dict.fromkeys(found)), site=site, catalog=True)
+        return LdapClient(listed, login, context)
+
+    return ForestTree(LdapClient(ControllerList(places, site=site), login, context), catalog)

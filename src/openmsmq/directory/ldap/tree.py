@@ -110,6 +110,10 @@ class Tree(Protocol):
         """The name of the controller that answers; empty if none does."""
         ...
 
+    async def controllers(self) -> tuple[str, ...]:
+        """The controllers that may be asked, by their NetBIOS names; `ConnectionFailed`."""
+        ...
+
     async def search(
         self,
         base: str,

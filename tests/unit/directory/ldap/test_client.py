@@ -7,8 +7,10 @@ import pytest
 from tests.directories import BASE
 from tests.ldap_server import PASSWORD, USER, LdapServer, result
 
-from openmsmq.directory.ldap.client import LdapClient, tls_context
-from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.client import LdapClient, open_directory_tree, tls_context
+from openmsmq.directory.ldap.controller import Controller, Domain
+from openmsmq.directory.ldap.controllers import ControllerList
+from openmsmq.directory.ldap.dns import ServiceRecord
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.ldap.messages import LdapOperation
 from openmsmq.directory.ldap.tree import (
@@ -25,7 +27,7 @@ LOGIN = LdapLogin("ntlm", f"OMQ\\{USER}", PASSWORD)
 
 
 def client(*servers: LdapServer) -> LdapClient:
-    return LdapClient([Controller.parse(server.url) for server in servers], LOGIN)
+    return LdapClient(ControllerList([Controller.parse(one.url) for one in servers]), LOGIN)
 
 
 def test_a_broken_connection_is_replaced_at_another_controller() -> None:
@@ -100,12 +102,52 @@ def test_a_refusal_is_not_tried_again() -> None:
     asyncio.run(run())
 
 
+def test_controllers_that_dns_knows_are_tried_in_turn() -> None:
+    """MQDS-001, MQDS-012: and when none of them answers, DNS is asked again."""
+
+    async def run() -> None:
+        async with LdapServer(MemoryTree()) as first, LdapServer(MemoryTree()) as second:
+            found = [first.port, second.port]
+            asked = []
+
+            async def look_up(name: str) -> list[ServiceRecord]:
+                asked.append(name)
+                return [ServiceRecord(at, 0, port, "localhost") for at, port in enumerate(found)]
+
+            made = LdapClient(ControllerList([Domain("example.com")], lookup=look_up), LOGIN)
+            assert await made.search(BASE, SearchScope.BASE)
+            assert await made.controllers() == ("LOCALHOST", "LOCALHOST")
+            await first.stop()
+            assert await made.search(BASE, SearchScope.BASE)
+            assert (second.binds > 0, len(asked)) == (True, 1)
+            await second.stop()
+            with pytest.raises(ConnectionFailed):
+                await made.search(BASE, SearchScope.BASE)
+            async with LdapServer(MemoryTree()) as third:
+                found[:] = [third.port]
+                assert await made.search(BASE, SearchScope.BASE)
+            assert len(asked) == 2
+            await made.close()
+
+    asyncio.run(run())
+
+
+def test_named_controllers_are_asked_for_the_catalog_too() -> None:
+    """MQDS-017: those of a domain are found by DNS, like the catalogs of its forest."""
+    context = tls_context(None)
+    for place, port in (("ldap://dc1:4389", 3268), ("ldaps://dc1", 3269)):
+        assert Controller.parse(place).catalog.port == port
+    tree = open_directory_tree([Domain("example.com")], LOGIN, context, "HQ")
+    assert tree.server == ""
+
+
 def test_no_controller_says_why() -> None:
     """MQDS-010"""
 
     async def run() -> None:
-        made = LdapClient([Controller("127.0.0.1", 1, False)] * 2, LOGIN)
-        with pytest.raises(ConnectionFailed, match=r"127.0.0.1:1.*127.0.0.1:1"):
+        nowhere = [Controller("127.0.0.1", port, False) for port in (1, 2)]
+        made = LdapClient(ControllerList(nowhere), LOGIN)
+        with pytest.raises(ConnectionFailed, match=r"127.0.0.1:1.*127.0.0.1:2"):
             await made.search(BASE, SearchScope.BASE)
         await made.close()
 

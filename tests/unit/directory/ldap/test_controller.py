@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.controller import Controller, Domain, parse_place
 from openmsmq.errors import InvalidParameter
 
 
@@ -28,3 +28,13 @@ def test_short_names_of_controllers() -> None:
     }
     for url, name in names.items():
         assert Controller.parse(url).netbios_name == name, url
+
+
+def test_a_name_is_a_domain_and_a_url_a_controller() -> None:
+    """MQDS-001"""
+    assert parse_place("example.com") == Domain("example.com")
+    assert str(parse_place("corp.example.com")) == "corp.example.com"
+    assert parse_place("ldap://example.com") == Controller("example.com", 389, False)
+    for wrong in ("dc1", "example..com", "dc1.example.com:389", "a b.c", "http://dc1"):
+        with pytest.raises(InvalidParameter):
+            parse_place(wrong)
