@@ -34,7 +34,7 @@ NEXT: Final = 1100
 
 
 def test_directory_and_owner_agree_after_a_change_from_elsewhere(tmp_path: Path) -> None:
-    """SYS-070, MQDS-205, MQDS-240: also if the owner cannot be reached, and never by a forgery."""
+    """SYS-070, SYS-085, MQDS-205, MQDS-240: even if the owner is out of reach, not by a forgery."""
     (tmp_path / "domain").mkdir()
     with domain(tmp_path / "domain") as controller, Networks() as networks:
         names = ("office", "owner", "guest")

@@ -42,7 +42,8 @@ class Office:
     def __init__(self, tree: MemoryTree, identity: UUID, name: str = "NEW") -> None:
         self.tree = tree
         self.writer = DirectoryWriter(tree)
-        self.local = QueueManager(MemoryStore(), GivenIdentity(identity), name=name)
+        self.store = MemoryStore()
+        self.local = QueueManager(self.store, GivenIdentity(identity), name=name)
         self.driver = LoopDriver(self.local, self.local.tick)
         self.now = 1000.0
         self.service = DirectoryService(self.local, self.driver, tree, now=lambda: self.now)

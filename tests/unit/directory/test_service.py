@@ -9,12 +9,14 @@ import pytest
 from tests.directories import BASE, TYPE, guid_of
 from tests.unit.directory.office import PATH, Office, in_office, until
 
+from openmsmq.clock import SystemClock
 from openmsmq.directory import service as service_module
 from openmsmq.directory.ldap.tree import Change, ConnectionFailed
 from openmsmq.directory.objects import LinkObject, QueueObject
 from openmsmq.directory.rights import published_permissions
 from openmsmq.engine.arrivals.incoming import head_of
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     AccessDenied,
     IllegalPropertyValue,
@@ -24,6 +26,9 @@ from openmsmq.errors import (
     UnsupportedFormatNameOperation,
 )
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.view import PacketView
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import INTERNAL, Caller, Grant
 from openmsmq.types.message import Message
@@ -206,7 +211,10 @@ def test_it_is_tried_every_minute() -> None:
 
 
 def test_own_objects_have_queues() -> None:
-    """MQDS-116, MQDS-118, MQDS-222, MQDS-223: made and changed as the directory says."""
+    """MQDS-116, MQDS-118, MQDS-222, MQDS-223, MQDS-241: made and changed as the directory says.
+
+    No notification came.
+    """
 
     async def test(office: Office) -> None:
         values = {"label": "new", "transactional": True, "quota": 100, "type": TYPE}
@@ -238,6 +246,31 @@ def test_a_queue_without_an_object_is_kept_and_reported() -> None:
         assert not office.service.is_offline
         assert office.service.unpublished == ["invoices"]
         assert office.local.find_queue(".\\invoices").messages == 1
+
+    in_office(test)
+
+
+def test_a_manager_that_left_keeps_its_public_queues() -> None:
+    """MQDS-189, MQDS-190, SYS-125: without a directory it is one of a workgroup."""
+
+    async def test(office: Office) -> None:
+        guid = await office.writer.create_queue("NEW\\invoices", {"label": "of the domain"})
+        await office.service.refresh()
+        handle = office.driver.call(lambda: office.local.open_queue(".\\invoices", SEND))
+        await office.driver.wait(lambda: handle.send([Message(b"x", recoverable=True)]))
+        left = MemoryStore(office.store.committed)
+        asked = office.tree.operations
+        local = QueueManager(left, SystemClock(), name="NEW")
+        driver = LoopDriver(local, local.tick)
+        assert not local.directory.is_used
+        assert local.identity == office.local.identity
+        queue = driver.call(lambda: local.open_queue(".\\invoices", Mode(Access.RECEIVE)))
+        (entry,) = await driver.wait(lambda: queue.receive(1, wait=False))
+        assert PacketView(entry.packet).body == b"x"
+        assert queue.queue.properties.label == "of the domain"
+        await driver.close()
+        assert office.tree.operations == asked
+        assert (await office.writer.by_id(QueueObject, guid)).label == "of the domain"
 
     in_office(test)
 
