@@ -76,6 +76,8 @@ class LdapServer:
         self.page_sizes: list[int] = []
         self.on_request: Callable[[LdapOperation], bytes | None] = lambda operation: None
         "What is answered instead, as the content of a result; nothing closes the connection."
+        self.extra: tuple[bytes, ...] = ()
+        "Controls with which pages are answered instead of their own."
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -241,11 +243,13 @@ class _Session:
             page = ber.read(Reader(given[messages.PAGED]), ber.SEQUENCE)
             size = ber.read_integer(page)
             self.server.page_sizes.append(size)
-            start = int(ber.read_octets(page) or b"0")
+            cookie = ber.read_octets(page)
+            start = int(cookie) if cookie.isdigit() else 0
             more = str(start + size).encode() if start + size < len(rows) else b""
             rows = rows[start : start + size]
             value = ber.element(ber.SEQUENCE, ber.integer(0), ber.octets(more))
-            extra = (messages.control(messages.PAGED, value, critical=False),)
+            own = messages.control(messages.PAGED, value, critical=False)
+            extra = self.server.extra or (own,)
         for row in rows:
             attributes = (
                 ber.element(

@@ -198,7 +198,7 @@ class DirectoryReader:
         if kind is ManagerObject:
             return await self._managers(rows, broken)
         if kind is QueueObject:
-            return await self._queues(rows)
+            return await self._queues(rows, broken)
         if kind is LinkObject:
             return await self._links(rows, broken)
         if kind is EnterpriseObject:
@@ -291,7 +291,9 @@ class DirectoryReader:
 
     # Queues
 
-    async def _queues(self, rows: Sequence[LdapEntry]) -> list[QueueObject]:
+    async def _queues(
+        self, rows: Sequence[LdapEntry], broken: list[str] | None = None
+    ) -> list[QueueObject]:
         parents = {names.key(path): path for path in (names.parent(row.name) for row in rows)}
         computers = await self._computers([names.parent(path) for path in parents.values()])
         managers = {key: await self.id_of(path) for key, path in parents.items()}
@@ -299,15 +301,16 @@ class DirectoryReader:
         for row in rows:
             parent = names.parent(row.name)
             computer = computers.get(names.key(names.parent(parent)), LdapEntry(""))
-            made = read_object(QueueObject, row)
-            found.append(
-                replace(
-                    made,
-                    manager=managers[names.key(parent)] or made.manager,
-                    computer=computer.text("sAMAccountName").removesuffix("$"),
-                    host=computer.text("dNSHostName"),
+            with _collecting(broken):
+                made = read_object(QueueObject, row)
+                found.append(
+                    replace(
+                        made,
+                        manager=managers[names.key(parent)] or made.manager,
+                        computer=computer.text("sAMAccountName").removesuffix("$"),
+                        host=computer.text("dNSHostName"),
+                    )
                 )
-            )
         return found
 
     async def queue_by_path(self, path_name: str) -> QueueObject:
@@ -322,16 +325,24 @@ class DirectoryReader:
         raise not_found(f"no public queue {path_name}")
 
     async def queues_of(
-        self, manager_path: str, common_name: str = "", *, security: bool = False
+        self,
+        manager_path: str,
+        common_name: str = "",
+        *,
+        security: bool = False,
+        broken: list[str] | None = None,
     ) -> list[QueueObject]:
-        """The public queues of a manager: the children of its object ([MS-MQDSSM] 2.2.1)."""
+        """The public queues of a manager: the children of its object ([MS-MQDSSM] 2.2.1).
+
+        With a list for those that are `broken`, these are left out; otherwise one is an error.
+        """
         condition = class_filter(QueueObject)
         if common_name:
             condition = And((condition, equal("cn", common_name)))
         wanted = [*attributes_of(QueueObject), *(["nTSecurityDescriptor"] if security else [])]
         level = SearchScope.LEVEL
         rows = await self.search(manager_path, level, condition, wanted, security=security)
-        return await self._queues(rows)
+        return await self._queues(rows, broken)
 
     # Links
 

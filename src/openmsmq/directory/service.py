@@ -67,7 +67,7 @@ class DirectoryService:
         self.own: ManagerObject | None = None
         "This manager's object, as it was read last."
         self.broken: list[str] = []
-        "Objects of the topology that cannot be used."
+        "Objects of the topology and of own queues that cannot be used."
         self.unpublished: list[str] = []
         "Public queues here that the directory does not have."
         self.keys: Callable[[], bytes] = bytes
@@ -156,8 +156,8 @@ class DirectoryService:
             )
         self.own = own
         await self._publish(own)
-        await self._read_own_queues(own)
         broken: list[str] = []
+        await self._read_own_queues(own, broken)
         published: dict[UUID, bytes] = {}
         topology = await read_topology(self.directory, broken, published)
         self.broken = broken
@@ -197,14 +197,13 @@ class DirectoryService:
 
     # Own queues
 
-    async def _read_own_queues(self, own: ManagerObject) -> None:
+    async def _read_own_queues(self, own: ManagerObject, broken: list[str]) -> None:
         """Every own object has a queue; queues without one are kept and reported.
 
-        ([MS-MQDMPR] 3.1.3, 3.1.7.1.25; DS-24)
+        ([MS-MQDMPR] 3.1.3, 3.1.7.1.25; DS-24) A half-written object changes nothing here.
         """
-        objects = {
-            item.id: item for item in await self.directory.queues_of(own.path, security=True)
-        }
+        found = await self.directory.queues_of(own.path, security=True, broken=broken)
+        objects = {item.id: item for item in found}
         for item in objects.values():
             await self.take_over(item)
         public = [queue for queue in self._local.queues if queue.kind is QueueKind.PUBLIC]

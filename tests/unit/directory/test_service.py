@@ -388,6 +388,26 @@ def test_a_public_queue_is_deleted_in_the_directory_first() -> None:
     in_office(test)
 
 
+def test_a_queue_that_is_half_written_leaves_the_others() -> None:
+    """The manager stays online, and its queue as it was."""
+
+    async def test(office: Office) -> None:
+        for name in ("invoices", "orders"):
+            await office.writer.create_queue(f"NEW\\{name}", {"label": "old"})
+        await office.service.refresh()
+        office.tree.find(f"CN=invoices,{PATH}").attributes["msmqqueuequota"] = (b"many",)
+        await office.writer.write(QueueObject, f"CN=orders,{PATH}", {"label": "new"})
+        await office.service.refresh()
+        assert not office.service.is_offline
+        assert ["mSMQQueueQuota" in reason for reason in office.service.broken] == [True]
+        labels = {
+            name: office.local.find_queue(f".\\{name}").properties.label for name in office.names()
+        }
+        assert labels == {"invoices": "old", "orders": "new"}
+
+    in_office(test)
+
+
 def test_broken_objects_of_the_topology_are_reported() -> None:
     async def test(office: Office) -> None:
         broken = f"CN=msmq,CN=PL-GATE,CN=Computers,{BASE}"

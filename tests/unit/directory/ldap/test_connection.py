@@ -8,7 +8,8 @@ from tests.directories import BASE
 from tests.ldap_server import PASSWORD, USER, LdapServer, result
 
 from openmsmq.directory import limits
-from openmsmq.directory.ldap import ber, connection
+from openmsmq.directory.ldap import ber, connection, messages
+from openmsmq.directory.ldap import distinguished_names as names
 from openmsmq.directory.ldap.client import tls_context
 from openmsmq.directory.ldap.connection import LdapConnection
 from openmsmq.directory.ldap.controller import Controller
@@ -96,6 +97,60 @@ def test_more_rows_than_allowed_are_a_failure(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(LdapError) as caught:
             await made.search(BASE, SearchScope.SUBTREE)
         assert caught.value.code == ResultCode.SIZE_LIMIT_EXCEEDED
+
+    connected(test)
+
+
+def test_ten_thousand_queues_are_found_by_pages() -> None:
+    """MQDS-013"""
+
+    async def test(server: LdapServer, made: LdapConnection) -> None:
+        parent = f"CN=msmq,CN=hq,CN=Computers,{BASE}"
+        await server.tree.add(names.parent(parent), {"objectClass": [b"computer"]})
+        await server.tree.add(parent, {"objectClass": [b"mSMQConfiguration"]})
+        for number in range(10_000):
+            queue = {"objectClass": [b"mSMQQueue"], "cn": [b"q%d" % number]}
+            await server.tree.add(f"CN=q{number},{parent}", queue)
+        queues = equal("objectClass", "mSMQQueue")
+        rows = await made.search(parent, SearchScope.LEVEL, queues, ["cn"])
+        assert {row.text("cn") for row in rows} == {f"q{number}" for number in range(10_000)}
+        assert server.page_sizes == [500] * 20
+
+    connected(test)
+
+
+def test_pages_without_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MQDS-015: a controller that always says that there is more."""
+    monkeypatch.setattr(connection, "SEARCH_WITHIN", 0.2)
+
+    async def test(server: LdapServer, made: LdapConnection) -> None:
+        more = messages.control(
+            messages.PAGED,
+            ber.element(ber.SEQUENCE, ber.integer(0), ber.octets("again")),
+            critical=False,
+        )
+        server.extra = (more,)
+        with pytest.raises(LdapError) as caught:
+            await made.search(BASE, SearchScope.LEVEL)
+        assert caught.value.code in (
+            ResultCode.TIME_LIMIT_EXCEEDED,
+            ResultCode.SIZE_LIMIT_EXCEEDED,
+        )
+        assert len(server.page_sizes) > 1
+
+    connected(test)
+
+
+def test_more_bytes_than_allowed_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MQDS-014: over all pages."""
+    monkeypatch.setattr(connection, "SEARCH_SIZE_MAX", 1000)
+    monkeypatch.setattr(connection, "PAGE_SIZE", 2)
+
+    async def test(server: LdapServer, made: LdapConnection) -> None:
+        with pytest.raises(LdapError) as caught:
+            await made.search(BASE, SearchScope.SUBTREE)
+        assert caught.value.code == ResultCode.SIZE_LIMIT_EXCEEDED
+        assert len(server.page_sizes) > 1
 
     connected(test)
 
