@@ -21,7 +21,7 @@ import openmsmq
 from openmsmq import Message
 from openmsmq.access.tokens import Tokens
 from openmsmq.types.caller import RIGHTS
-from tests.e2e.managers import ManagerProcess
+from tests.e2e.managers import PATIENCE, ManagerProcess
 from tests.e2e.rest import RestProgram
 
 CHECKS = [
@@ -76,7 +76,7 @@ def ask_all(house: House, role: str, examples: int) -> int:
                 if name in (case.path_parameters or {}) and asked % 2
             },
         }
-        response = case.call(base_url=f"{house.place}/api/v1", headers=headers)
+        response = case.call(base_url=f"{house.place}/api/v1", headers=headers, timeout=PATIENCE)
         assert response.status_code != 500, response.text
         case.validate_response(response, checks=CHECKS)
 
