@@ -10,7 +10,7 @@ export interface QueueView {
   name: string; id: string; kind: string; state: string; transactional: boolean; journal: boolean; messages: number;
   bytes: number; journal_messages: number; delayed: number; oldest_age: number | null; quota: number | null; label: string;
   restricted: boolean; multicast: string; change: number | null; arriving: number | null; leaving: number | null; created: string; modified: string; format_name: string;
-  trend: number[]; journal_quota: number | null; abort_limit: number; retry_delay: number; poison: string; authenticate: boolean; privacy: number;
+  readers: number | null; held: number | null; trend: number[]; journal_quota: number | null; abort_limit: number; retry_delay: number; poison: string; authenticate: boolean; privacy: number;
 }
 export interface MessageView {
   lookup_id: string; id: string; label: string; size: number; priority: number; message_class: number; reason: string;
@@ -32,12 +32,12 @@ export interface Decoded {
   fields: { path: string; offset: number; size: number; value: string; meaning: string }[];
 }
 export interface Story {
-  id: string; asked: Record<string, string>;
+  id: string; asked: Record<string, string>; clocks: Record<string, number>;
   events: { time: string; manager: string; event: string; queue: string; text: string; by: string; lookup_id: string }[];
 }
 export interface LetterGroup {
   queue: string; reason: string; message_class: number; destination: string; labels: string; count: number;
-  first: string; last: string; sample: string; filter: string; recent: number;
+  first: string; last: string; sample: string; filter: string; recent: number; note: { text: string; who: string; time: string } | null;
 }
 export interface Plan {
   id: string; manager: string; queue: string; act: string; state: string; count: number; done: number; gone: number;

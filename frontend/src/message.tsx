@@ -18,9 +18,11 @@ const MEANINGS: Record<string, string> = {
   lookup_id: "its place in the queue", arrival: "counts up with each message of the queue", body_type: "what the sender says that the body is", source_manager: "the manager that it was sent from",
 };
 
+/** What is known of clocks that do not agree. */
+const clockWords = (story: Story) => Object.entries(story.clocks).map(([name, by]) => `The clock of ${name} is ${Math.abs(by)} s or more ${by < 0 ? "behind" : "ahead of"} that of the sender.`);
 /** A life as text, for a ticket. */
 const report = (story: Story) => [`Message ${story.id}`, ...story.events.map((one) => `${one.time}  ${one.manager}  ${one.text}${one.by ? ` by ${one.by}` : ""}`),
-  ...Object.entries(story.asked).map(([name, how]) => `${name}: ${how === "ok" ? "asked" : `could not be asked (${how}), the story may be incomplete`}`)].join("\n");
+  ...Object.entries(story.asked).map(([name, how]) => `${name}: ${how === "ok" ? "asked" : `could not be asked (${how}), the story may be incomplete`}`), ...clockWords(story)].join("\n");
 
 export function Life(props: { id: string }) {
   const [story] = useData(() => api<Story>(`/explain?id=${encodeURIComponent(props.id)}`), [props.id]);
@@ -29,6 +31,7 @@ export function Life(props: { id: string }) {
   return <><ol class="story">{story.events.map((one) => { const at = Date.parse(one.time); const gap = before ? (at - before) / 1000 : 0; before = at;
     const old = /(?:as|in place of) ([0-9a-f-]{36}\\\d+)/.exec(one.text)?.[1];
     return <>{gap >= 2 && <li class="gap" role="presentation">… {age(Math.round(gap))} …</li>}<li class={NEGATIVE.includes(one.event) ? "negative" : ""}><span class="mono soft" title={exact(one.time)}>{time(one.time)}</span> <strong>{one.manager}</strong> {plain(one.text)}{one.by && <span class="soft"> by {plain(one.by)}</span>} {old && <Link to={`/find?q=${encodeURIComponent(old)}`}>its story ›</Link>}</li></>; })}</ol>
+    {clockWords(story).map((words) => <p class="warn">! {plain(words)} The order is the one in which things must have happened.</p>)}
     {!story.events.length && <p class="soft">Nothing is known of this message.</p>}
     {Object.entries(story.asked).some(([, how]) => how !== "ok") ? <p class="warn">! {Object.entries(story.asked).filter(([, how]) => how !== "ok").map(([name, how]) => `${name} could not be asked (${how})`).join("; ")}: the story may be incomplete.</p> : <p class="soft">As {Object.keys(story.asked).join(", ")} tell{Object.keys(story.asked).length === 1 ? "s" : ""} it.</p>}
     <div class="acts"><button onClick={() => copy(report(story))}>Copy as text</button></div><Command request={{ method: "GET", path: `/explain?id=${encodeURIComponent(props.id)}` }}>{`openmsmq explain '${props.id}'`}</Command></>;

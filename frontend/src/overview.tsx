@@ -10,6 +10,7 @@ export const linkOf = (name: string, finding: Finding) =>
     : finding.kind === "transaction" ? `/m/${encodeURIComponent(name)}/transactions`
     : finding.kind === "outgoing" || finding.kind === "paused" ? `/m/${encodeURIComponent(name)}/outgoing` : pageOf(name, finding.queue);
 
+const word = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 interface Told { name: string; one: Finding }
 
 function Silence(props: { told: Told; onClose: () => void; onDone: (told: Told, hours: number, reason: string) => void }) {
@@ -19,7 +20,7 @@ function Silence(props: { told: Told; onClose: () => void; onDone: (told: Told, 
     <p>{plain(props.told.one.text)}</p>
     <label>Hours <input type="number" min="1" max="720" required {...first} value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></label>
     <label>Reason, for the audit log <input maxLength={500} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
-    <Command request={{ method: "POST", path: `${managerPath(props.told.name)}/findings/silence`, body: { kind: props.told.one.kind, queue: props.told.one.queue, hours: Number(hours) || 4, reason } }} />
+    <Command request={{ method: "POST", path: `${managerPath(props.told.name)}/findings/silence`, body: { kind: props.told.one.kind, queue: props.told.one.queue, hours: Number(hours) || 4, reason } }}>{`openmsmq console silence ${word(props.told.one.kind)}${props.told.one.queue ? ` ${word(props.told.one.queue)}` : ""} --hours ${Number(hours) || 4}${reason ? ` --reason ${word(reason)}` : ""} --data DIR`}</Command>
     <div class="acts"><button type="button" onClick={props.onClose}>Cancel</button><button class="main">Silence</button></div></form></Dialog>;
 }
 

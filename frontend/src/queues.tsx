@@ -25,6 +25,7 @@ export function Queues() {
   const [page, again] = useData(() => api<{ queues: QueueView[]; total: number; next: string | null }>(`${managerPath(name)}/queues?${find}`), [name, pattern, everything, nonempty, sort], 5);
   const by = (key: string, title: string, cls = "num") => <th class={cls} aria-sort={sort.endsWith(key) ? (sort.startsWith("-") ? "descending" : "ascending") : undefined}>
     <button onClick={() => setSort(sort === `-${key}` ? key : `-${key}`)}>{title}{sort === `-${key}` ? " ▾" : sort === key ? " ▴" : ""}</button></th>;
+  const tallied = page?.queues.some((one) => one.readers !== null);
   return <>
     <Head title={`Queues of ${name}`}>{may("admin") && <button class="main" onClick={() => setCreating(true)}>New queue</button>}</Head>
     <div class="filter" role="search"><input type="search" aria-label="Filter by name" placeholder="name, or ord*" value={pattern} onInput={(e) => setPattern(e.currentTarget.value)} />
@@ -33,7 +34,7 @@ export function Queues() {
       <Views at={`/m/${encodeURIComponent(name)}/queues?${new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort })}`} />
       <span class="soft">{page ? many(page.total, "queue") : "…"}</span></div>
     {page && !page.queues.length && <Empty>{pattern || nonempty ? "No queue is like this." : "There is no queue yet."}{may("admin") && <> <button class="plain" onClick={() => setCreating(true)}>Create one</button></>}</Empty>}
-    {!!page?.queues.length && <div class="scroll" tabIndex={0} role="region" aria-label="Queues"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th>Last hour</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th>Quota</th><th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
+    {!!page?.queues.length && <div class="scroll" tabIndex={0} role="region" aria-label="Queues"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th>Last hour</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}<th>Quota</th>{tallied && <><th class="num" title="reads that wait for a message">Readers</th><th class="num" title="taken by readers and transactions, not yet removed or given back">Held</th></>}<th>Kind</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{page.queues.filter((one) => !HIDDEN.includes(one.kind) || one.messages).map((one) => { const now = live.value[one.name]; const messages = now ? now[0] : one.messages; const old = now ? now[2] : one.oldest_age;
         const own = one.kind === "private" || one.kind === "public"; const child = one.kind === "journal" || one.kind === "subqueue";
         return <tr class={child ? "child" : ""}><td class="name" title={plain(one.label ? `${one.name}: ${one.label}` : one.name)}><Link to={pageOf(name, one.name)}>{plain(child ? childName(one.name) : shortName(one.name))}</Link>{one.label && <span class="soft"> {plain(one.label)}</span>}</td>
@@ -41,6 +42,7 @@ export function Queues() {
           <td class="num">{speed(now ? now[5] : one.arriving)}</td><td class="num">{speed(now ? now[6] : one.leaving)}</td><td><Spark values={one.trend} title="messages" /></td><td class="num">{size(now ? now[1] : one.bytes)}</td>
           <td class={"num" + (old !== null && old >= 3600 && own ? " warn" : "")}>{age(old)}</td>
           <td>{own || one.quota !== null ? <Quota bytes={now ? now[1] : one.bytes} quota={one.quota} /> : null}</td>
+          {tallied && <><td class="num">{one.readers ? count(one.readers) : <span class="soft">0</span>}</td><td class="num">{one.held ? count(one.held) : <span class="soft">0</span>}</td></>}
           <td class="tags">{one.kind !== "private" && <span class="tag">{one.kind}</span>}{one.transactional && <span class="tag" title="transactional: exactly once and in order">tx</span>}{one.journal && <span class="tag">journal</span>}{one.restricted && <span class="tag">restricted</span>}{!!one.delayed && <span class="tag">{count(one.delayed)} delayed</span>}{own && !!messages && (now ? now[3] : one.state) !== "active" ? <span class="tag warn" title="messages wait, and no program has the queue open">not open</span> : null}</td>
           <td class="acts">{may("admin") && own && <button class="plain" aria-label={`set ${plain(one.name)}`} onClick={() => setSetting(one.name)}>set…</button>}{may("read") && one.kind !== "outgoing" && !!messages && <button class="plain" aria-label={`purge ${plain(one.name)}`} onClick={() => setWanted({ manager: name, queue: one.name, act: "purge" })}>purge…</button>}
             {may("admin") && own && <button class="plain" aria-label={`delete ${plain(one.name)}`} onClick={() => api<QueueView>(queuePath(name, one.name)).then(setDeleting, failed)}>delete…</button>}</td></tr>; })}</tbody></table></div>}

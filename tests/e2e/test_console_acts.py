@@ -187,6 +187,7 @@ def test_a_finding_is_silenced_and_heard_again(page: Page, shop: Place) -> None:
     shop.manager.create_queue("full", quota=1).send("x" * 400)
     page.goto(shop.place)
     page.click("li:has-text('full') >> text=silence…")
+    page.wait_for_selector("dialog >> text=openmsmq console silence 'quota'")
     page.click("dialog button.main")
     page.wait_for_selector("text=1 silent")
     page.click("button:text-is('show')")
@@ -208,6 +209,10 @@ def test_messages_are_found_on_all_managers(page: Page, shop: Place) -> None:
 def test_an_error_queue_is_at_the_desk_and_returns(page: Page, shop: Place) -> None:
     before = shop.count("orders")
     page.goto(f"{shop.place}/m/shop01/letters")
+    page.click("tr:has-text('acme.error') >> text=note…")
+    page.fill("dialog input", "Ann looks after it")
+    page.click("dialog button.main")
+    page.wait_for_selector("tr:has-text('acme.error') >> text=Ann looks after it")
     page.click("tr:has-text('acme.error') >> text=Return…")
     page.screenshot(path=SHOTS / "letters.png")
     plan(page, "Return")

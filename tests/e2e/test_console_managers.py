@@ -62,6 +62,18 @@ def test_a_console_shows_further_managers(both: tuple[ManagerProcess, ManagerPro
         assert other.ask(("GET", "/managers/shop02/queues", None))[0] == 403
     everywhere = Tokens.load(second.folder / "data").create("watch")[1]
     assert RestProgram(first, everywhere).ask(("GET", "/managers", None))[0] == 401
+    # Only the service of a manager knows what goes on at its queues.
+    with openmsmq.connect(first.app) as manager:
+        orders = manager.create_queue("orders", transactional=True)
+        with manager.transaction() as work:
+            orders.send_many(["a", "b"], transaction=work)
+        taking = manager.transaction()
+        orders.receive(timeout=0, transaction=taking)
+        _, found = chief.ask(("GET", "/managers/shop01/queues", None))
+        assert [(one["readers"], one["held"]) for one in found["queues"]] == [(0, 1)]
+        _, found = chief.ask(("GET", "/managers/shop02/queues", None))
+        assert {(one["readers"], one["held"]) for one in found["queues"]} == {(None, None)}
+        taking.abort()
     second.kill()
     assert managers_of(chief)["shop02"][0] == "away"
     second.start()

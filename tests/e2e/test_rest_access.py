@@ -131,6 +131,10 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "history": (("peek",), get("/history?label=*")),
     "search": (("peek",), search),
     "pipelines": (("watch",), get("/pipelines")),
+    "note": (
+        ("operate",),
+        post(f"{HERE}/deadletters/note", {"queue": r".\DeadLetter$", "text": "known"}),
+    ),
     "silence": (("admin",), post(f"{HERE}/findings/silence", {"kind": "old"})),
     "send": (("send",), post(f"{ORDERS}/messages", {"text": "x"})),
     "transactions": (("send",), get(f"{HERE}/transactions")),

@@ -46,7 +46,10 @@ ALLOWED = {
         "runtime.logs", "service.configuration", "service.descriptors", "service.listeners",
         "service.options", "service.service", "service.values",
     },
-    "cli.console.command": {"console.managers", "console.process", "console.sessions"},
+    "cli.console.command": {
+        *("console.attention", "console.desk.silences", "console.managers"),
+        *("console.process", "console.sessions"),
+    },
     "cli.console.watch": {"console.attention", "console.filters"},
     "cli.explain": {"console.filters"},
     "cli.messages.read": {"console.filters"},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Final, Literal
 
 from openmsmq.console.models import FindingView
+from openmsmq.store.limits import RESERVE
 from openmsmq.types.outgoing import OutgoingInfo, TransferState
 from openmsmq.types.queues import POISON_SUBQUEUE, VISIBLE, QueueInfo, QueueKind
 
@@ -15,7 +17,24 @@ FULL: Final = 0.9
 "The part of a quota from which on a queue is worth a look."
 PREPARED_S: Final = 600
 FAILURES: Final = 3
+FORECAST_FROM_S: Final = 6 * 3600
+"How far back the disk is looked at to say when it is full."
+FORECAST_POINTS: Final = 10
+"Minutes that have to be known for that."
+FORECAST_S: Final = 48 * 3600
+"A disk that is full sooner is worth a look."
+FORECAST_SOON_S: Final = 6 * 3600
+LOW: Final = 1 << 30
+"Free bytes below which it is worth a look in any case."
+KINDS: Final = (
+    *("dead letters", "poison", "old", "quota"),
+    *("outgoing", "paused", "transaction", "disk"),
+)
+"What findings are about."
+_ROOM: Final = "see which queues and journals take it, and free disk space"
 _KIB: Final = 1024
+_MIB: Final = 1 << 20
+_GIB: Final = 1 << 30
 _HOUR: Final = 3600
 _MINUTE: Final = 60
 
@@ -39,6 +58,40 @@ def findings_of(
         ),
     ]
     return sorted(found, key=lambda one: (one.level != "problem", one.queue))
+
+
+def disk_findings(series: Mapping[str, Sequence[float]]) -> list[FindingView]:
+    """Whether the disk is full or will be, as free bytes of the last hours tell."""
+    times, free = series["time"], series["free"]
+    if not times:
+        return []
+    left, room = free[-1] - RESERVE, _size(free[-1])
+    if left <= 0:
+        text = f"{room} are free on the disk: no message is taken any more"
+        return [FindingView("problem", "disk", text, _ROOM)]
+    seconds = left / rate if (rate := -slope(times, free)) > 0 else inf
+    if len(times) >= FORECAST_POINTS and seconds < FORECAST_S:
+        span = age_text(int(times[-1] - times[0]))
+        text = f"{room} are free on the disk: at the rate of the last {span}"
+        text += f" it is full in {age_text(int(seconds))}"
+        level: Literal["problem", "warning"]
+        level = "problem" if seconds < FORECAST_SOON_S else "warning"
+        return [FindingView(level, "disk", text, _ROOM)]
+    if left < LOW:
+        return [FindingView("warning", "disk", f"only {room} are free on the disk", _ROOM)]
+    return []
+
+
+def slope(times: Sequence[float], values: Sequence[float]) -> float:
+    """By how much values change in a second: the line that lies nearest to them."""
+    middle, height = sum(times) / len(times), sum(values) / len(values)
+    spread = sum((at - middle) ** 2 for at in times)
+    rising = sum((at - middle) * (one - height) for at, one in zip(times, values, strict=True))
+    return rising / spread if spread else 0.0
+
+
+def _size(free: float) -> str:
+    return f"{free / _GIB:,.1f} GiB" if free >= _GIB else f"{free / _MIB:,.0f} MiB"
 
 
 def _of_queue(one: QueueInfo) -> list[FindingView]:

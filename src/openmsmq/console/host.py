@@ -9,6 +9,9 @@ import ssl
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from shutil import disk_usage
 from typing import Final
 
 from aiohttp import web
@@ -19,12 +22,13 @@ from openmsmq.client._async.manager import Manager
 from openmsmq.client.embedded._async.embedded import Embedded
 from openmsmq.console.application import ConsoleApplication
 from openmsmq.console.desk.trash import TrashKeeper
-from openmsmq.console.links import Connect, ManagerEntry
+from openmsmq.console.links import Connect, ManagerEntry, QueueTally
 from openmsmq.console.managers import PATIENCE_S, ManagerPlace, connecting_to
 from openmsmq.console.proxies import LoginProxy
 from openmsmq.console.sessions import load_key, make_code, write_place
 from openmsmq.console.state import ConsoleSettings, ConsoleState
 from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.queues.info import path_name
 from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
@@ -86,7 +90,10 @@ class ServicePages:
             if grant is not None:
                 local.audit.acted(Caller("console", grant), act, target, reason)
 
-        self.state.entries[local.name] = ManagerEntry(local.name, connect, is_own=True)
+        self.state.entries[local.name] = ManagerEntry(
+            local.name, connect, is_own=True, tallies=partial(tallies_of, local)
+        )
+        self.state.keep_in(self._config.data, local.name)
         self._add_others(local.name)
         self.state.keep_audit = keep_audit
         own = Manager(Embedded(local, driver))
@@ -96,7 +103,7 @@ class ServicePages:
 
         keeper = TrashKeeper(own, time.time)
         self.state.keepers.append(asyncio.create_task(keeper.run()))
-        self.state.keep_minutes(local.name, itself)
+        self.state.keep_minutes(local.name, itself, partial(free_bytes, self._config.data))
         if self.state.settings.is_open:
             self.state.sessions.key = load_key(self._config.data)
 
@@ -154,6 +161,20 @@ class ServicePages:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
+
+
+def tallies_of(local: QueueManager) -> dict[str, QueueTally]:
+    """What is going on at the queues of a manager, as its metrics say it, too."""
+    return {
+        path_name(queue): QueueTally(len(queue.waiters), len(queue.holds))
+        for queue in local.queues.by_number.values()
+        if queue.waiters or queue.holds
+    }
+
+
+def free_bytes(directory: Path) -> int:
+    """How much room the disk of a directory has."""
+    return disk_usage(directory).free
 
 
 def own_names(config: Config) -> frozenset[str]:

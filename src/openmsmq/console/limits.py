@@ -106,6 +106,10 @@ SILENCES_MAX: Final = 1000
 "Findings that are silent. At the limit: the one that would end first is heard again."
 SILENCE_HOURS_MAX: Final = 720
 "Hours that a finding may be silent. At the limit: the request is refused, 400."
+NOTES_MAX: Final = 1000
+"Groups of dead letters with a note. At the limit: the oldest note is forgotten."
+NOTE_MAX: Final = 500
+"Characters of such a note. At the limit: the request is refused, 400."
 SEARCHES_MAX: Final = 4
 "Searches that run at once. At the limit: one more is refused, 429."
 LOGIN_SEARCHES_MAX: Final = 2

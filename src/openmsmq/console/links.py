@@ -7,9 +7,10 @@ decides what is allowed, and its audit log knows who it was.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from openmsmq.client._async.manager import Manager
 from openmsmq.console.limits import LINK_IDLE_S, LINKS_MAX
@@ -21,6 +22,15 @@ Connect = Callable[[str], Awaitable[Manager]]
 "Connects with a token."
 
 
+class QueueTally(NamedTuple):
+    """What is going on at a queue at this moment."""
+
+    readers: int = 0
+    "Reads that wait for a message."
+    held: int = 0
+    "Messages that readers and transactions have taken, and not yet removed or given back."
+
+
 @dataclass(frozen=True, slots=True)
 class ManagerEntry:
     """A queue manager that the console knows."""
@@ -29,6 +39,8 @@ class ManagerEntry:
     connect: Connect
     is_own: bool = False
     "The console is a part of its service."
+    tallies: Callable[[], Mapping[str, QueueTally]] | None = None
+    "Of queues by name, without those at which nothing goes on; None if that is not known."
 
 
 class ManagerLink:

@@ -52,6 +52,7 @@ class Minutes:
     def __init__(self) -> None:
         self._totals = PointColumns((*LEVELS, *COUNTS))
         self._queues: dict[str, PointColumns] = {}
+        self._disk = PointColumns(("free",))
 
     def add(self, at: float, infos: Iterable[QueueInfo], counts: Mapping[str, int]) -> None:
         """Keep a point."""
@@ -68,6 +69,14 @@ class Minutes:
                 one.name, PointColumns(("messages", "arrived", "received"))
             )
             series.add(at, float(one.messages), float(one.arrived), float(one.received))
+
+    def add_free(self, at: float, free: int) -> None:
+        """Keep how many bytes are free on the disk."""
+        self._disk.add(at, float(free))
+
+    def disk(self, since: float) -> Series:
+        """Free bytes of the disk from a time on; none if they are not known."""
+        return self._disk.since(since)
 
     def totals(self, since: float) -> Series:
         """The manager from a time on: messages, and how much happened in a second."""
@@ -102,9 +111,11 @@ class MinuteKeeper:
         minutes: Minutes,
         connect: Callable[[], Awaitable[Manager]],
         clock: Callable[[], float],
+        free: Callable[[], int] | None = None,
     ) -> None:
-        """`clock` gives seconds since 1970 UTC."""
+        """`clock` gives seconds since 1970 UTC, `free` the bytes that are free on the disk."""
         self._minutes = minutes
+        self._free = free
         self._connect = connect
         self._clock = clock
 
@@ -121,6 +132,8 @@ class MinuteKeeper:
 
     async def keep(self) -> None:
         """Keep one point."""
+        if self._free is not None:
+            self._minutes.add_free(self._clock(), self._free())
         manager = await self._connect()
         infos = await manager.queues(everything=True)
         counts: Mapping[str, int] = {}

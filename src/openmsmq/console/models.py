@@ -102,6 +102,10 @@ class QueueView(Struct):
     "Messages a second that come."
     leaving: float | None = None
     "Messages a second that are received."
+    readers: int | None = None
+    "Reads that wait for a message; null if that is not known, as of managers elsewhere."
+    held: int | None = None
+    "Messages that readers and transactions have taken; null if that is not known."
     trend: list[int] = []
     "Its messages over the last hour, if they were asked for."
 

@@ -9,9 +9,11 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from openmsmq.client._async.manager import Manager
+from openmsmq.console.desk.notes import LetterNotes
 from openmsmq.console.desk.searches import Searches
 from openmsmq.console.desk.silences import Silences
 from openmsmq.console.limits import KEYS_MAX, SCAN_REST
@@ -65,6 +67,7 @@ class ConsoleState:
     plans: Plans = field(init=False)
     searches: Searches = field(init=False)
     silences: Silences = field(init=False)
+    notes: LetterNotes = field(init=False)
     keys: OrderedDict[str, tuple[int, bytes]] = field(init=False)
     "Answers to requests with an idempotency key."
 
@@ -85,6 +88,7 @@ class ConsoleState:
         self.plans = Plans(self._audit_plan)
         self.searches = Searches(self.links, time.monotonic)
         self.silences = Silences(time.time)
+        self.notes = LetterNotes(time.time)
         self.keepers = []
         self.minutes = {}
         self.keys = OrderedDict()
@@ -92,10 +96,23 @@ class ConsoleState:
         self.bearers = OrderedDict()
         self._scans = asyncio.Lock()
 
-    def keep_minutes(self, name: str, connect: Callable[[], Awaitable[Manager]]) -> None:
-        """Keep the numbers of a manager over a day, with the login of the console itself."""
+    def keep_in(self, directory: Path, own: str) -> None:
+        """Keep what people say of findings and dead letters in the directory of a manager."""
+        self.silences = Silences(time.time, directory, own)
+        self.notes = LetterNotes(time.time, directory)
+
+    def keep_minutes(
+        self,
+        name: str,
+        connect: Callable[[], Awaitable[Manager]],
+        free: Callable[[], int] | None = None,
+    ) -> None:
+        """Keep the numbers of a manager over a day, with the login of the console itself.
+
+        `free` tells how many bytes are free on its disk.
+        """
         minutes = self.minutes[name] = Minutes()
-        keeper = MinuteKeeper(minutes, connect, time.time)
+        keeper = MinuteKeeper(minutes, connect, time.time, free)
         self.keepers.append(asyncio.create_task(keeper.run()))
 
     def by_link(self, name: str) -> Callable[[], Awaitable[Manager]]:

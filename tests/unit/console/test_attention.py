@@ -7,7 +7,16 @@ from dataclasses import replace
 import pytest
 
 import openmsmq
-from openmsmq.console.attention import OLD_S, age_text, findings_of
+from openmsmq.console.attention import (
+    FORECAST_POINTS,
+    KINDS,
+    OLD_S,
+    PREPARED_S,
+    age_text,
+    disk_findings,
+    findings_of,
+)
+from openmsmq.store.limits import RESERVE
 from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.queues import QueueInfo
 
@@ -65,3 +74,40 @@ def test_ways_and_transactions_that_need_some() -> None:
 )
 def test_ages_are_words(seconds: int, text: str) -> None:
     assert age_text(seconds) == text
+
+
+def test_a_disk_that_is_filling_is_said_to_be_full_some_day() -> None:
+    def found(free: list[float]) -> list[tuple[str, str]]:
+        times = [60.0 * minute for minute in range(len(free))]
+        return [(one.level, one.text) for one in disk_findings({"time": times, "free": free})]
+
+    gib = float(1 << 30)
+    assert found([]) == []
+    assert found([40 * gib] * 60) == []
+    assert found([40 * gib + minute for minute in range(60)]) == []
+    falling = [40 * gib - minute * gib / 60 for minute in range(61)]
+    hours = int((39 * gib - RESERVE) / gib)
+    assert found(falling) == [
+        (
+            "warning",
+            f"39.0 GiB are free on the disk: at the rate of the last 1 h 0 min it is full"
+            f" in {hours} h {int((39 * gib - RESERVE) / gib * 60) % 60} min",
+        )
+    ]
+    assert found(falling[: FORECAST_POINTS - 1]) == []
+    assert found([6 * gib - minute * gib / 60 for minute in range(61)])[0][0] == "problem"
+    assert found([gib])[0] == ("warning", "only 1.0 GiB are free on the disk")
+    assert found([float(RESERVE)])[0][0] == "problem"
+    assert "no message is taken" in found([float(RESERVE)])[0][1]
+
+
+def test_every_kind_of_finding_is_named(info: QueueInfo) -> None:
+    queues = [
+        replace(info, messages=1, oldest_age=OLD_S, bytes=10_000),
+        replace(info, messages=1, name=r".\DeadLetter$", kind="system"),
+        replace(info, messages=1, name=r".\private$\a;poison", kind="subqueue"),
+    ]
+    outgoing = [WAITING, replace(WAITING, state="on hold")]
+    found = findings_of(queues, outgoing, {"tx": PREPARED_S})
+    found += disk_findings({"time": [0.0], "free": [0.0]})
+    assert {one.kind for one in found} == set(KINDS)

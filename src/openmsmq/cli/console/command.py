@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from openmsmq.cli.options import TOKEN_VARIABLE, Refusal, WrongUsage, directory_options
-from openmsmq.cli.output import print_json
+from openmsmq.cli.output import print_json, print_table, time_json, time_text
 
 PORT: Final = 1809
 
@@ -130,3 +130,71 @@ def _port(directory: Path) -> int:
 
     found = read_place(directory)
     return 1810 if found is None else found
+
+
+@console.command()
+@click.argument("kind")
+@click.argument("queue", default="")
+@click.option(
+    "--hours",
+    type=click.IntRange(0, 720),
+    default=4,
+    show_default=True,
+    help="For how long; 0 lets it be heard again.",
+)
+@click.option("--reason", default="", help="Why, for those who wonder.")
+@directory_options
+def silence(
+    *, directory: Path, as_json: bool, kind: str, queue: str, hours: int, reason: str
+) -> None:
+    """Silence a finding of the console of a manager for some hours.
+
+    KIND is one of: dead letters, poison, old, quota, outgoing, paused, transaction, disk. QUEUE is
+    the queue that it is about, if it is about one. Anyone with access to the directory can do this.
+
+    \b
+    Examples:
+      openmsmq console silence old orders --hours 8 --reason 'the reader rests at night' --data data
+      openmsmq console silence disk --data data
+      openmsmq console silence old orders --hours 0 --data data
+    """
+    from openmsmq.console.attention import KINDS
+    from openmsmq.console.desk.silences import OWN, Silences
+
+    if kind not in KINDS:
+        raise WrongUsage(f"{kind!r} is no kind of finding; there are: {', '.join(KINDS)}")
+    name = _path_name(queue) if queue else ""
+    until = Silences(time.time, directory).silence(OWN, kind, name, hours, reason)
+    words = "heard again" if until is None else f"silent until {time_text(until)}"
+    if as_json:
+        print_json({"kind": kind, "queue": name, "until": until and time_json(until)})
+    else:
+        click.echo(f"{f'{kind} of {name}' if name else kind}: {words}")
+
+
+@console.command()
+@directory_options
+def silences(*, directory: Path, as_json: bool) -> None:
+    """List the findings of the console of a manager that are silent.
+
+    \b
+    Examples:
+      openmsmq console silences --data data
+    """
+    from msgspec import to_builtins
+
+    from openmsmq.console.desk.silences import Silences
+
+    found = Silences(time.time, directory).all()
+    if as_json:
+        for one in found:
+            print_json({**to_builtins(one), "until": time_json(one.until)})
+        return
+    columns = ("KIND", "QUEUE", "UNTIL", "MANAGER", "REASON")
+    rows = [(o.kind, o.queue, time_text(o.until), o.manager or "here", o.reason) for o in found]
+    print_table(columns, rows)
+
+
+def _path_name(queue: str) -> str:
+    r"""The name of a queue as the console shows it: `orders` is `.\private$\orders`."""
+    return queue if set(queue) & set("\\=") else f".\\private$\\{queue}"

@@ -7,8 +7,16 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from openmsmq.console.limits import PAGE_MAX, SILENCE_HOURS_MAX
+from openmsmq.console.limits import NAME_MAX, NOTE_MAX, PAGE_MAX, SILENCE_HOURS_MAX
 from openmsmq.console.models import FilterText, Name
+
+
+class GroupNote(Struct):
+    """What someone wrote about a group of dead letters."""
+
+    text: str
+    who: str
+    time: datetime
 
 
 class LetterGroup(Struct):
@@ -29,6 +37,18 @@ class LetterGroup(Struct):
     "The filter that finds them."
     recent: int = 0
     "How many came in the last hour."
+    note: GroupNote | None = None
+
+
+class NewNote(Struct, forbid_unknown_fields=True):
+    """A note on the group that has these properties."""
+
+    queue: Annotated[str, Meta(min_length=1, max_length=NAME_MAX)]
+    reason: Annotated[str, Meta(max_length=NAME_MAX)] = ""
+    destination: Annotated[str, Meta(max_length=NAME_MAX)] = ""
+    labels: Annotated[str, Meta(max_length=NAME_MAX)] = ""
+    text: Annotated[str, Meta(max_length=NOTE_MAX)] = ""
+    "Empty to remove it."
 
 
 class LettersView(Struct):
@@ -68,6 +88,10 @@ class Story(Struct):
     events: list[StoryEvent]
     asked: dict[str, str]
     "Managers that were asked: `ok`, or why one could not tell."
+    clocks: dict[str, float] = {}
+    """By how many seconds, or more, the clocks of managers are ahead of that of the sender, or
+    behind it if the number is negative: only those that must be wrong.
+    """
 
 
 class HistoryHit(Struct):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from openmsmq.console.attention import findings_of
+from openmsmq.console.attention import FORECAST_FROM_S, disk_findings, findings_of
 from openmsmq.console.desk.kinds import letters_in, waiting_in
 from openmsmq.console.desk.models import NewSilence
 from openmsmq.console.limits import LISTENERS_MAX, TOPICS_MAX
@@ -88,6 +88,9 @@ async def findings(call: ApiCall) -> list[FindingView]:
     with suppress(MQError):
         prepared = await manager.prepared_ages()
     found = findings_of(infos, outgoing, prepared)
+    minutes = call.state.minutes.get(call.part("manager"))
+    if minutes is not None:
+        found = [*disk_findings(minutes.disk(call.state.wall() - FORECAST_FROM_S)), *found]
     return call.state.silences.mark(call.part("manager"), found)
 
 
@@ -96,7 +99,7 @@ async def silence_finding(call: ApiCall) -> list[FindingView]:
     asked = await call.body(NewSilence)
     await (await call.manager()).peers()  # which is for administrators
     name = call.part("manager")
-    until = call.state.silences.silence(name, asked.kind, asked.queue, asked.hours)
+    until = call.state.silences.silence(name, asked.kind, asked.queue, asked.hours, asked.reason)
     words = "heard again" if until is None else f"until {until.isoformat(timespec='seconds')}"
     call.audit(f"silence {asked.kind}", asked.queue, f"{words}; {asked.reason}".rstrip("; "))
     return await findings(call)

@@ -7,11 +7,19 @@ from typing import Final
 
 from openmsmq.client._async.manager import Manager
 from openmsmq.console.desk.letters import letters_of
-from openmsmq.console.desk.models import LettersView, ManagerLetters, Story, StoryEvent
+from openmsmq.console.desk.models import (
+    LettersView,
+    ManagerLetters,
+    NewNote,
+    Story,
+    StoryEvent,
+)
+from openmsmq.console.desk.stories import clock_differences, in_order
 from openmsmq.console.models import NewPlan, PlanRun, PlanView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.errors import AccessDenied, InvalidParameter, MQError
+from openmsmq.types.access import Access
 
 LETTERS_WITHIN_S: Final = 10.0
 "How long a manager may take to tell its dead letters."
@@ -72,7 +80,24 @@ async def undo_plan(call: ApiCall) -> ApiReply:
 
 async def dead_letters(call: ApiCall) -> LettersView:
     """Dead letters and poison messages of a manager, grouped by what went wrong."""
-    return await letters_of(await call.manager())
+    return await _noted(call, call.part("manager"))
+
+
+async def _noted(call: ApiCall, name: str) -> LettersView:
+    """Dead letters with the notes on them."""
+    letters = await letters_of(await call.link(name).manager())
+    call.state.notes.mark(name, letters.groups)
+    return letters
+
+
+async def write_note(call: ApiCall) -> None:
+    """Write a note on a group of dead letters, or remove it."""
+    asked = await call.body(NewNote)
+    manager = await call.manager()
+    async with await manager.open_queue(asked.queue, access=Access.OPERATE) as queue:
+        name = queue.name
+    call.state.notes.write(call.part("manager"), asked, call.login.person or call.login.who)
+    call.audit("note on dead letters", name, asked.text)
 
 
 async def all_dead_letters(call: ApiCall) -> list[ManagerLetters]:
@@ -91,7 +116,7 @@ async def all_dead_letters(call: ApiCall) -> list[ManagerLetters]:
 async def _letters(call: ApiCall, name: str) -> tuple[LettersView | None, Exception | None]:
     try:
         async with asyncio.timeout(LETTERS_WITHIN_S):
-            return await letters_of(await call.link(name).manager()), None
+            return await _noted(call, name), None
     except TimeoutError:
         return None, TimeoutError(f"no answer within {LETTERS_WITHIN_S:.0f} s")
     except (MQError, OSError) as error:
@@ -105,33 +130,36 @@ async def explain(call: ApiCall) -> Story:
         raise RequestRefused(400, r"id: the id of a message, guid\number")
     names = list(call.state.entries)
     found = await asyncio.gather(*(_ask(call, name, message_id) for name in names))
-    events = sorted(
-        (event for _, events in found for event in events), key=lambda event: event.time
-    )
-    asked = {name: how for name, (how, _) in zip(names, found, strict=True)}
+    events = [event for _, events, _ in found for event in events]
+    asked = {name: how for name, (how, _, _) in zip(names, found, strict=True)}
     if all(how != "ok" for how in asked.values()):
         raise RequestRefused(
             403 if any("0xC00E0025" in how for how in asked.values()) else 400,
             "; ".join(f"{name}: {how}" for name, how in asked.items()),
         )
-    return Story(message_id, events, asked)
+    origin = message_id.partition("\\")[0].lower()
+    sender = next((name for name, (_, _, id) in zip(names, found, strict=True) if id == origin), "")
+    clocks = clock_differences(sender, events)
+    return Story(message_id, in_order(events, clocks), asked, clocks)
 
 
-async def _ask(call: ApiCall, name: str, message_id: str) -> tuple[str, list[StoryEvent]]:
+async def _ask(call: ApiCall, name: str, message_id: str) -> tuple[str, list[StoryEvent], str]:
+    """How that went, what a manager knows of a message, and which manager it is."""
     try:
         async with asyncio.timeout(ASKED_WITHIN_S):
             manager: Manager = await call.link(name).manager()
             events = await manager.explain(message_id)
     except TimeoutError:
-        return f"no answer within {ASKED_WITHIN_S:.0f} s", []
+        return f"no answer within {ASKED_WITHIN_S:.0f} s", [], ""
     except InvalidParameter as error:
-        return error.text, []
+        return error.text, [], ""
     except (MQError, OSError) as error:
-        return str(error), []
-    return "ok", [
+        return str(error), [], ""
+    known = [
         StoryEvent(one.time, name, one.event, one.queue, one.text, one.by, str(one.lookup_id))
         for one in events
     ]
+    return "ok", known, str(manager.id).lower()
 
 
 PLAN_ROUTES: Final = (
@@ -183,6 +211,15 @@ PLAN_ROUTES: Final = (
         "Dead letters and poison messages, in groups",
         dead_letters,
         LettersView,
+    ),
+    ApiRoute(
+        "POST",
+        "/managers/{manager}/deadletters/note",
+        "operate",
+        "Write a note on a group of dead letters, or remove it",
+        write_note,
+        body=NewNote,
+        status=204,
     ),
     ApiRoute(
         "GET",

@@ -11,7 +11,7 @@ from msgspec import UNSET, to_builtins
 
 from openmsmq.console.filters import is_like
 from openmsmq.console.limits import PAGE_MAX
-from openmsmq.console.links import ManagerLink
+from openmsmq.console.links import ManagerLink, QueueTally
 from openmsmq.console.models import NewQueue, QueuePage, QueueSettings, QueueView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
@@ -24,6 +24,7 @@ SORTS: Final = ("name", "messages", "bytes", "oldest_age")
 _TREND_S: Final = 3600
 _TREND_POINTS: Final = 30
 _OFFSETS: Final = 10_000_000
+_IDLE: Final = QueueTally()
 
 
 async def list_queues(call: ApiCall) -> QueuePage:
@@ -51,6 +52,10 @@ async def list_queues(call: ApiCall) -> QueuePage:
     page = infos[start : start + limit]
     following = str(start + limit) if start + limit < len(infos) else None
     views = [queue_view(one, link.sampler.rates_of(one.name)) for one in page]
+    if link.entry.tallies is not None:
+        tallies = link.entry.tallies()
+        for view in views:
+            view.readers, view.held = tallies.get(view.name, _IDLE)
     if call.flag("trend"):
         for view in views:
             view.trend = _trend(call, link, view.name)

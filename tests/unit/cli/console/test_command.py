@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -28,3 +29,23 @@ def test_without_a_console_there_is_no_link(tmp_path: Path) -> None:
 
 def test_a_console_needs_a_manager() -> None:
     assert CliRunner().invoke(main, ["console"]).exit_code == 2
+
+
+def test_findings_are_silenced_and_heard_again(tmp_path: Path) -> None:
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(main, ["console", *words, "--data", str(tmp_path)])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    said = run("silence", "old", "orders", "--hours", "8", "--reason", "the reader rests at night")
+    assert said.startswith("old of .\\private$\\orders: silent until 20")
+    assert run("silence", "disk").startswith("disk: silent until 20")
+    kinds = [json.loads(line)["kind"] for line in run("silences", "--json").splitlines()]
+    assert kinds == ["disk", "old"]
+    assert "the reader rests at night" in run("silences")
+    heard = run("silence", "old", "orders", "--hours", "0")
+    assert heard == "old of .\\private$\\orders: heard again\n"
+    assert "old" not in run("silences")
+    wrong = CliRunner().invoke(main, ["console", "silence", "nothing", "--data", str(tmp_path)])
+    assert wrong.exit_code == 2
+    assert "dead letters, poison" in wrong.output

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from openmsmq.console.desk.silences import HOUR_S, Silences
+from pathlib import Path
+
+from openmsmq.console.desk.silences import HOUR_S, OWN, Silences
 from openmsmq.console.limits import SILENCES_MAX
 from openmsmq.console.models import FindingView
 
@@ -36,3 +38,16 @@ def test_there_is_a_bound_and_the_one_that_ends_first_goes() -> None:
     for number in range(SILENCES_MAX):
         silences.silence("a", "old", str(number), 2)
     assert silences.mark("a", [OLD]) == [OLD]
+
+
+def test_a_directory_keeps_them_and_knows_its_own_manager(tmp_path: Path) -> None:
+    service = Silences(lambda: 0.0, tmp_path, own="a")
+    command = Silences(lambda: 0.0, tmp_path)
+    command.silence(OWN, "old", "Orders", 2, "at night")
+    assert service.mark("a", [OLD])[0].silenced is not None
+    assert service.mark("b", [OLD]) == [OLD]
+    service.silence("b", "quota", "orders", 1)
+    assert [(one.manager, one.kind) for one in command.all()] == [("b", "quota"), (OWN, "old")]
+    service.silence("a", "old", "orders", 0)
+    assert [one.kind for one in command.all()] == ["quota"]
+    assert Silences(lambda: HOUR_S + 1.0, tmp_path).all() == []

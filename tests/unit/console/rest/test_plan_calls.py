@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 from tests.unit.console.harness import Desk, at_desk
 
 from openmsmq import Message
+from openmsmq.console.links import ManagerEntry
+from openmsmq.types.history import HistoryEvent
 
 LETTERS = r".\DeadLetter$"
 
@@ -87,3 +92,44 @@ async def test_a_plan_does_what_it_showed_and_no_more(desk: Desk) -> None:
     purged = await run(desk, await desk.ask("POST", "/plans", purge, status=201))
     assert purged["done"] == 3
     assert len(await desk.ask("GET", "/plans")) == 3
+
+
+@at_desk
+async def test_a_note_is_on_a_group_for_everyone(desk: Desk) -> None:
+    (group,) = (await with_letters(desk, 2))["groups"]
+    assert group["note"] is None
+    about = {name: group[name] for name in ("queue", "reason", "destination", "labels")}
+    path = "/managers/here/deadletters/note"
+    await desk.ask("POST", path, {**about, "text": "Ann looks after it"}, 204)
+    (one,) = (await desk.ask("GET", "/deadletters"))[0]["letters"]["groups"]
+    assert (one["note"]["text"], one["note"]["who"]) == ("Ann looks after it", "token aa")
+    assert desk.acts[-1][1:] == ("note on dead letters", r".\DeadLetter$", "Ann looks after it")
+    await desk.ask("POST", path, {**about, "text": "x" * 501}, 400)
+    await desk.ask("POST", path, {**about, "queue": "nothing"}, 404)
+
+
+@at_desk
+async def test_a_life_says_which_clocks_cannot_be_right(desk: Desk) -> None:
+    """A second manager tells that it had the message before it was sent."""
+    queue = await desk.manager.create_queue("orders")
+    sent = await queue.send("x")
+    own = desk.manager
+
+    class Early:
+        """Another manager, whose clock is two minutes behind."""
+
+        id = "another"
+
+        async def explain(self, message: str) -> list[HistoryEvent]:
+            events = await own.explain(message)
+            return [replace(one, time=one.time - timedelta(minutes=2)) for one in events]
+
+    async def connect(token: str) -> Any:
+        return Early()
+
+    desk.state.entries["early"] = ManagerEntry("early", connect)
+    story = await desk.ask("GET", f"/explain?id={quote(str(sent))}")
+    assert story["clocks"] == {"early": -120.0}
+    assert story["asked"] == {"here": "ok", "early": "ok"}
+    del desk.state.entries["early"]
+    assert (await desk.ask("GET", f"/explain?id={quote(str(sent))}"))["clocks"] == {}

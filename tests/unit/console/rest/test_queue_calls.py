@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.unit.console.harness import Desk, at_desk
+
+from openmsmq.console.links import QueueTally
 
 QUEUES = "/managers/here/queues"
 
@@ -53,3 +57,18 @@ async def test_lists_have_pages_patterns_and_an_order(desk: Desk) -> None:
 @at_desk
 async def test_queues_of_the_manager_stay(desk: Desk) -> None:
     await desk.ask("DELETE", f"{QUEUES}/.%5CDeadLetter$?messages=0", status=422)
+
+
+@at_desk
+async def test_readers_and_held_messages_are_shown_where_they_are_known(desk: Desk) -> None:
+    await desk.manager.create_queue("orders")
+    await desk.manager.create_queue("jobs")
+    entry = desk.state.entries["here"]
+    desk.state.entries["elsewhere"] = replace(entry, name="elsewhere")
+    (jobs, orders) = (await desk.ask("GET", "/managers/elsewhere/queues"))["queues"]
+    assert (orders["readers"], orders["held"]) == (None, None)
+    tally = {r".\private$\orders": QueueTally(2, 5)}
+    desk.state.entries["here"] = replace(entry, tallies=lambda: tally)
+    (jobs, orders) = (await desk.ask("GET", "/managers/here/queues"))["queues"]
+    assert (orders["readers"], orders["held"]) == (2, 5)
+    assert (jobs["readers"], jobs["held"]) == (0, 0)
