@@ -45,6 +45,18 @@ def private_queues(manager: QueueManager) -> tuple[str, ...]:
     return tuple(islice(found, VARIANT_ELEMENTS_MAX))
 
 
+def directory_server(manager: QueueManager) -> str | None:
+    """The first of DirectoryServerList ([MS-MQMR] 3.1.4.1; [MS-MQMQ] 2.3.11.3).
+
+    It has no value without a directory, while none answers (note 14), and where controllers are
+    known by addresses only.
+    """
+    directory = manager.directory
+    if not directory.is_used or directory.is_offline or not directory.servers:
+        return None
+    return f"\\\\{directory.servers[0]}"
+
+
 def connection(manager: QueueManager) -> str:
     """ConnectionActive ([MS-MQDMPR] 3.1.1.1)."""
     is_online = manager.transports.is_online
@@ -59,7 +71,7 @@ def bytes_in_all_queues(manager: QueueManager) -> int:
 MACHINE_PROPERTIES: Final[Mapping[MGMT_MSMQ, Callable[[QueueManager], Value]]] = {
     MGMT_MSMQ.ACTIVEQUEUES: active_queues,
     MGMT_MSMQ.PRIVATEQ: private_queues,
-    MGMT_MSMQ.DSSERVER: lambda _: None,  # there is no directory (note 14)
+    MGMT_MSMQ.DSSERVER: directory_server,
     MGMT_MSMQ.CONNECTED: connection,
     MGMT_MSMQ.TYPE: lambda _: "",  # which system this is, is not said (MG-17)
     MGMT_MSMQ.BYTES_IN_ALL_QUEUES: bytes_in_all_queues,

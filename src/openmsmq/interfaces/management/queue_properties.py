@@ -16,7 +16,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.limits import U32_MAX
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import PrivateName, PublicName, parse_format_name
-from openmsmq.names.parts import split_queue
+from openmsmq.names.parts import fold, split_queue
 from openmsmq.names.path import PathName
 from openmsmq.properties.propid import MGMT_QUEUE
 from openmsmq.properties.structures import SequenceInfo
@@ -119,13 +119,17 @@ def is_transactional(facts: QueueFacts) -> Value:
 
 
 def is_foreign(facts: QueueFacts) -> Value:
-    """Whether messages are for a foreign system ([MS-MQMQ] 2.3.12.6).
+    """Whether messages are for a foreign system ([MS-MQMR] 3.1.4.1; [MS-MQMQ] 2.3.12.6).
 
-    Of a destination that neither the topology nor the directory has, that is not known (MG-23).
+    Of a destination that neither the topology nor the directory has, that is not known, and of none
+    elsewhere while the directory is offline (MG-23).
     """
     if facts.transfer is None:
         return Answer.YES if facts.queue.kind is QueueKind.CONNECTOR else Answer.NO
-    goal = _goal(facts)
+    directory = facts.manager.directory
+    if directory.is_used and directory.is_offline:
+        return Answer.UNKNOWN
+    goal = _goal(facts) or _namesake(facts)
     if goal is None:
         return Answer.UNKNOWN
     return Answer.YES if goal.foreign else Answer.NO
@@ -140,6 +144,18 @@ def _goal(facts: QueueFacts) -> RoutedManager | None:
     elif isinstance(name, PrivateName):
         owner = name.guid
     return None if owner is None else manager.routes.topology.managers.get(owner)
+
+
+def _namesake(facts: QueueFacts) -> RoutedManager | None:
+    """The manager of the computer that a direct name has, which messages go to without routing."""
+    name = parse_format_name(facts.queue.name)
+    if not isinstance(name, DirectName) or name.protocol is not Protocol.OS:
+        return None
+    computer = fold(name.address)
+    for manager in facts.manager.routes.topology.managers.values():
+        if computer in (fold(manager.name), fold(manager.address)):
+            return manager
+    return None
 
 
 def message_count(facts: QueueFacts) -> Value:

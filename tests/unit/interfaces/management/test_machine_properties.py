@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.strategies.managed import Administrator
+from tests.unit.directory.office import Office, in_office
 from tests.unit.interfaces.management.test_server import ELSEWHERE, ORDERS, World
 
 from openmsmq.interfaces.management.machine_properties import MACHINE_PROPERTIES
@@ -50,6 +52,31 @@ def test_there_is_no_directory_and_nothing_is_said_of_the_system(world: World) -
     """MQMR-093, MQMR-096, MQMR-097, SYS-182"""
     assert MACHINE_PROPERTIES.keys() == set(MGMT_MSMQ)
     assert world.admin.get("", MGMT_MSMQ.DSSERVER, MGMT_MSMQ.TYPE) == [None, ""]
+
+
+def test_the_first_controller_is_named_while_the_directory_answers() -> None:
+    """MQMR-091, MQMR-092, MQMR-093: VT_NULL while none answers, and if none has a name."""
+
+    async def test(office: Office) -> None:
+        def server() -> object:
+            [found] = admin.get("", MGMT_MSMQ.DSSERVER)
+            return found
+
+        admin = Administrator(office.local)
+        office.local.directory.servers = ("DC1", "DC2")
+        assert server() is None, "it was not asked yet"
+        await office.service.refresh()
+        assert server() == "\\\\DC1"
+        office.tree.is_down = True
+        await office.service.refresh()
+        assert server() is None
+        office.tree.is_down = False
+        await office.service.refresh()
+        assert server() == "\\\\DC1"
+        office.local.directory.servers = ()
+        assert server() is None, "known by addresses only"
+
+    in_office(test)
 
 
 def test_all_bytes_are_counted(world: World) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from tests.ldap_server import PASSWORD, USER, LdapServer
 from tests.strategies.managed import Administrator, queue_object
+from tests.unit.directory.office import Office, in_office, until
 from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.station import ADDRESS, in_order
 from tests.unit.engine.world import PARTNER
@@ -13,6 +15,10 @@ from tests.unit.interfaces.management.test_server import ELSEWHERE, ORDERS, Worl
 from tests.unit.transports.mqqb.test_resend import Deaf
 from tests.unit.transports.wires import Net, Station
 
+from openmsmq.directory.ldap.client import LdapClient
+from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.login import LdapLogin
+from openmsmq.directory.service import DirectoryService
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.outgoing.transport import AddressKind
@@ -25,12 +31,14 @@ from openmsmq.properties.propid import MGMT_QUEUE
 from openmsmq.properties.structures import SequenceInfo
 from openmsmq.properties.values import check_property_value
 from openmsmq.properties.variant import PropVariant
+from openmsmq.routing.topology import RoutedManager, Site, Topology
 from openmsmq.transports.mqqb.receipts import arrival_of
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 from openmsmq.wire.reader import Reader
 
+LOGIN = LdapLogin("ntlm", f"OMQ\\{USER}", PASSWORD)
 GROUP = "MULTICAST=239.1.2.3:8001"
 OF_STREAMS = tuple(item for item in MGMT_QUEUE if 13 <= item.value <= 23)
 OF_OUTGOING = (MGMT_QUEUE.NEXTHOPS, *OF_STREAMS, MGMT_QUEUE.CONNECTION_HISTORY)
@@ -110,6 +118,58 @@ def test_outgoing_queues_are_known_by_their_destination(
     )
     assert world.admin.get("DIRECT=OS:empty\\q", MGMT_QUEUE.XACT) == ["UNKNOWN"]
     world.driver.call(handle.close)
+
+
+def test_the_directory_tells_which_destinations_are_foreign() -> None:
+    """MQMR-117, MQMR-118, MQMR-227: it is read by LDAP; while it is away, nothing is known."""
+
+    async def test(office: Office) -> None:
+        local, driver = office.local, office.driver
+        async with LdapServer(office.tree) as server:
+            client = LdapClient([Controller.parse(server.url)], LOGIN)
+            service = DirectoryService(local, driver, client)
+            await service.refresh()
+            partner = await office.writer.queue_by_path("PARTNER1\\MQORDERS")
+            orders = await office.writer.queue_by_path("HQ-APP\\orders")
+            answers = {
+                f"PUBLIC={partner.id}": "YES",
+                f"PRIVATE={partner.manager}\\00000005": "YES",
+                "DIRECT=OS:partner1\\MQORDERS": "YES",
+                f"PUBLIC={orders.id}": "NO",
+                "DIRECT=OS:HQ-APP\\private$\\q": "NO",
+                "DIRECT=OS:hq-app.openmsmq.test\\q": "NO",
+                "DIRECT=OS:nobody\\q": "UNKNOWN",
+                "DIRECT=TCP:192.0.2.1\\q": "UNKNOWN",
+            }
+            for name in answers:
+                if service.needs_lookup(name):
+                    pending = driver.call(lambda: service.look_up(name))  # noqa: B023 # at once
+                    await until(lambda: pending.done)  # noqa: B023 # likewise
+                driver.call(lambda: local.open_queue(name, Mode(Access.SEND)))  # noqa: B023
+            admin = Administrator(local)
+
+            def shown() -> dict[str, str]:
+                return {name: admin.get(name, MGMT_QUEUE.FOREIGN)[0] for name in answers}
+
+            assert shown() == answers
+            await server.stop()
+            await service.refresh()
+            assert shown() == dict.fromkeys(answers, "UNKNOWN")
+            await service.stop("the test is over")
+
+    in_office(test)
+
+
+def test_a_connector_queue_is_shown_as_one() -> None:
+    """MQMR-109: asked for by its name, plain or transactional."""
+    site = UUID(int=0x20)
+    made = World()
+    own = RoutedManager(made.manager.identity, "HOST", (site,), router=True)
+    sites = {site: Site(site, "mainframe", foreign=True)}
+    made.manager.route_by(Topology(sites, (), {own.id: own}))
+    for name, xact in ((f"CONNECTOR={site}", "NO"), (f"CONNECTOR={site};XACTONLY", "YES")):
+        found = made.admin.get(name, *IDENTITY)
+        assert found == [None, name, "CONNECTOR", "LOCAL", xact, "YES", "LOCAL CONNECTION"]
 
 
 def test_counts_are_those_of_the_moment(world: World) -> None:
