@@ -34,12 +34,26 @@ from openmsmq.rpc.pdu import (
     encode_pdu,
     read_fault,
 )
-from openmsmq.rpc.server import ServerConnection
+from openmsmq.rpc.server import RpcServer, ServerConnection
 from openmsmq.rpc.status import RpcStatus
 from openmsmq.rpc.syntax import NDR
 from openmsmq.types.caller import Caller, Grant
 
 ECHO = 0
+
+
+def serves(server: RpcServer) -> bool:
+    """Whether the next client gets its answer."""
+    pair = Pair(server, make_channel(AuthLevel.PRIVACY))
+    pair.call(ECHO, data(5))
+    return pair.run() == [data(5)]
+
+
+def serves_readers(world: RemoteWorld) -> bool:
+    """Whether the next reader gets the first message."""
+    reader = world.connect()
+    world.send("next")
+    return reader.peek(reader.open(peek=True)) == 0
 
 
 class Alice(Reader):
@@ -62,6 +76,7 @@ def test_a_handle_of_one_user_is_refused_to_another_of_the_same_association(leve
     assert stranger.fault(ReadOpnum.PURGE_QUEUE, arguments) == refused
     assert stranger.fault(ReadOpnum.CLOSE_QUEUE, arguments) == refused
     assert alice.peek(handle) == 0
+    assert serves_readers(world)
 
 
 def test_a_guessed_handle_is_refused() -> None:
@@ -71,6 +86,7 @@ def test_a_guessed_handle_is_refused() -> None:
     for number in range(1000):
         arguments = stubs.QueueContextArgument(UUID(int=number))
         assert reader.fault(ReadOpnum.PURGE_QUEUE, arguments) == RpcStatus.CONTEXT_MISMATCH
+    assert serves_readers(world)
 
 
 @pytest.mark.parametrize("level", [AuthLevel.INTEGRITY, AuthLevel.PRIVACY])
@@ -87,6 +103,7 @@ def test_a_request_that_is_replayed_is_refused(level: int) -> None:
     assert pair.server_wire.is_closed
     assert len(offered.callers) == 1
     assert server.refusals["signature"] == 1
+    assert serves(server)
 
 
 @pytest.mark.parametrize("cut", [1, 8, 15])
@@ -101,6 +118,7 @@ def test_a_truncated_signature_is_refused(cut: int) -> None:
     pair.server.receive_data(bytes(sent), 0)
     assert pair.server_wire.is_closed
     assert not offered.callers
+    assert serves(server)
 
 
 @pytest.mark.parametrize("size", [16, 1000, 0xFFFF])
@@ -113,6 +131,7 @@ def test_a_trailer_that_says_it_is_longer_than_its_fragment_is_refused(size: int
     pair.server.receive_data(header + body, 0)
     assert pair.server_wire.is_closed
     assert server.refusals["malformed PDU"] == 1
+    assert serves(server)
 
 
 def test_a_token_that_is_too_long_is_refused() -> None:
@@ -123,6 +142,7 @@ def test_a_token_that_is_too_long_is_refused() -> None:
     verifier = Verifier(AuthType.NTLM, AuthLevel.PRIVACY, 0, bytes(TOKEN_SIZE_MAX + 1))
     machine.receive_data(encode_pdu(PduType.BIND, WHOLE, 1, body, verifier), 0)
     assert wire.is_closed
+    assert serves(server)
 
 
 def test_a_bind_with_255_contexts_is_answered_and_their_number_is_bounded() -> None:
@@ -141,6 +161,8 @@ def test_a_bind_with_255_contexts_is_answered_and_their_number_is_bounded() -> N
     answers = [one.result for pdu in wire.pdus() for one in BindAck.read(pdu).results]
     assert len(answers) == 4 * 255
     assert answers.count(ContextAnswer.ACCEPTANCE) == CONTEXTS_MAX
+    assert not wire.is_closed
+    assert serves(server)
 
 
 def test_a_flood_of_fragments_is_cut_at_the_bound_of_a_request() -> None:
@@ -157,6 +179,7 @@ def test_a_flood_of_fragments_is_cut_at_the_bound_of_a_request() -> None:
         assert pair.server.pending <= REQUEST_STUB_MAX
     assert server.refusals["request too large"] == 1
     assert pair.server.pending == 0
+    assert serves(server)
 
 
 @pytest.mark.parametrize("alloc_hint", [0, 1, 0x7FFFFFFF, 0xFFFFFFFF])
@@ -181,9 +204,10 @@ def test_an_alloc_hint_that_lies_costs_nothing_and_changes_nothing(alloc_hint: i
     answers = pair.server_wire.pdus()
     assert [one.kind for one in answers] == [PduType.RESPONSE] * 2
     assert all(stub in one.data for one in answers)
+    assert serves(server)
 
 
-def test_binds_without_an_end_leave_nothing_behind() -> None:
+def test_a_storm_of_binds_leaves_nothing_behind() -> None:
     world = RemoteWorld()
     for _ in range(500):
         reader = world.connect()
@@ -192,6 +216,36 @@ def test_binds_without_an_end_leave_nothing_behind() -> None:
     assert len(world.rpc.associations) == 0
     queue = world.manager.find_queue("orders")
     assert not queue.modes
+    assert serves_readers(world)
+
+
+def test_a_storm_of_binds_that_say_nothing_more_does_not_keep_out_the_next_client() -> None:
+    server, offered = make_server()
+    element = ContextElement(0, offered.interface.syntax, (NDR,))
+    bind = encode_pdu(PduType.BIND, WHOLE, 1, Bind(5840, 5840, 0, (element,)).encode())
+    silent = []
+    for _ in range(500):
+        wire = TestWire()
+        silent.append(ServerConnection(server, wire, 2103, 0))
+        silent[-1].receive_data(bind, 0)
+        [answer] = wire.pdus()
+        assert BindAck.read(answer).results[0].result == ContextAnswer.ACCEPTANCE
+    assert serves(server)
+    for connection in silent:
+        connection.lost()
+    assert len(server.associations) == 1, "that of the client that was served"
+
+
+def test_a_second_bind_ends_its_connection_and_no_other() -> None:
+    server, offered = make_server()
+    element = ContextElement(0, offered.interface.syntax, (NDR,))
+    wire = TestWire()
+    machine = ServerConnection(server, wire, 2103, 0)
+    for call_id in (1, 2):
+        body = Bind(5840, 5840, 0, (element,)).encode()
+        machine.receive_data(encode_pdu(PduType.BIND, WHOLE, call_id, body), 0)
+    assert wire.is_closed
+    assert serves(server)
 
 
 def test_one_association_cannot_take_all_connections() -> None:
@@ -199,6 +253,7 @@ def test_one_association_cannot_take_all_connections() -> None:
     first = world.connect()
     joined = [world.connect(first.group) for _ in range(100)]
     assert sum(one.pair.client.is_ready for one in joined) == CONNECTIONS_MAX - 1
+    assert serves_readers(world)
 
 
 def test_what_a_user_may_not_read_is_refused_like_what_is_not_there() -> None:
@@ -235,6 +290,7 @@ def test_a_hundred_clients_with_half_a_pdu_are_bounded_and_closed_in_time() -> N
         assert connection.next_deadline is not None
         connection.tick(connection.next_deadline)
         assert wire.is_closed
+    assert serves(server)
 
 
 class SlowWire(TestWire):

@@ -89,7 +89,9 @@ def test_a_controller_that_is_down_is_tried_again(monkeypatch: pytest.MonkeyPatc
 
 
 def test_everything_is_read_again_every_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MQBR-031, MQBR-152, SYS-148, SYS-169: a cost that was changed changes the routes."""
+    """MQBR-031, MQBR-152, SYS-148, SYS-169, DMPR-342, DMPR-343, DMPR-382: a cost that was changed
+    changes the routes, and a site that was made is known.
+    """
     assert service_module.REFRESH == 3600
     monkeypatch.setattr(service_module, "REFRESH", 0.01)
 
@@ -100,6 +102,9 @@ def test_everything_is_read_again_every_hour(monkeypatch: pytest.MonkeyPatch) ->
         await office.tree.modify(link.path, [Change("mSMQCost", (b"4711",))])
         local = office.local
         await until(lambda: 4711 in {item.cost for item in local.routes.topology.links})
+        sites = f"CN=Sites,CN=Configuration,{BASE}"
+        await office.tree.add(f"CN=Depot,{sites}", {"objectClass": [b"site"]})
+        await until(lambda: "Depot" in {item.name for item in local.routes.topology.sites.values()})
 
     in_office(test)
 
@@ -177,7 +182,7 @@ def test_a_public_queue_of_this_manager_that_is_not_here_is_not_sent_to() -> Non
 
 
 def test_messages_for_a_public_queue_wait_while_the_directory_is_away() -> None:
-    """MQBR-041, MQBR-149, MQBR-150, SYS-044, SYS-045: what is known goes on."""
+    """MQBR-041, MQBR-149, MQBR-150, SYS-044, SYS-045, DMPR-397: what is known goes on."""
 
     async def test(office: Office) -> None:
         await office.service.refresh()

@@ -94,6 +94,7 @@ def test_nothing_is_an_empty_topology() -> None:
     ],
 )
 def test_a_wrong_file_is_refused_with_line_and_reason(old: str, new: str, error: str) -> None:
+    """DMPR-099"""
     assert old in GOOD
     text = (
         GOOD.replace(old, new, 1)

@@ -136,7 +136,9 @@ def test_other_managers_have_listeners_of_their_own(config: Config) -> None:
 
 
 def test_in_hardened_mode_there_is_only_http(config: Config) -> None:
-    """DMPR-024, MSEC-192, MSEC-197, PGM-132: neither RPC, nor the binary protocol, nor pings."""
+    """DMPR-021, DMPR-024, MSEC-192, MSEC-197, PGM-132: neither RPC, nor the binary protocol, nor
+    pings; what the configuration has is there at each start.
+    """
     config = replace(config, binary_port=0, ping_port=0, srmp_port=0, multicast="udp")
     config = replace(config, rpc_port=0, rpc_alternate_port=0, endpoint_mapper_port=0)
     tokens = Tokens(config.data)
@@ -149,6 +151,24 @@ def test_in_hardened_mode_there_is_only_http(config: Config) -> None:
     with openmsmq.open(config.data) as manager:
         manager.configure(hardened=False)
     assert set(asyncio.run(late(config, tokens))) == everything
+
+
+def test_the_configuration_says_at_each_start_which_directory_it_is(config: Config) -> None:
+    """DMPR-019, DMPR-020: the store has neither controllers nor whether there are any."""
+    controllers = ("ldap://dc1.example.com", "ldap://192.0.2.7", "ldaps://dc2.example.com")
+    joined = replace(config, directory=controllers)
+
+    async def check(config: Config, is_used: bool, servers: tuple[str, ...]) -> None:
+        local = open_directory(config.data, receipts=RECEIPTS)
+        driver = LoopDriver(local, local.tick)
+        listeners = StandardListeners(config).late(local, driver, config, Tokens(config.data))
+        assert ("directory" in listeners) is is_used
+        assert (local.directory.is_used, local.directory.servers) == (is_used, servers)
+        await driver.close()
+
+    for _ in range(2):
+        asyncio.run(check(config, is_used=False, servers=()))
+        asyncio.run(check(joined, is_used=True, servers=("DC1", "DC2")))
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "::", "192.0.2.1"])

@@ -275,7 +275,7 @@ def test_other_names_mean_the_manager_too(tmp_path: Path) -> None:
 
 
 def test_a_start_that_fails_is_tried_again(house: House, caplog: pytest.LogCaptureFixture) -> None:
-    """SYS-038, SYS-039, SYS-110, SYS-119."""
+    """SYS-038, SYS-039, SYS-110, SYS-119, DMPR-029."""
     house = House(replace(house.config, retry=True))
     other = open_directory(house.config.data, receipts=RECEIPTS)
 

@@ -76,7 +76,7 @@ def test_a_message_has_the_fields_of_the_contract() -> None:
 
 
 def test_a_message_of_which_nothing_is_said_is_safe_and_lives_for_ever() -> None:
-    """DMPR-064."""
+    """DMPR-062, DMPR-064."""
     assert fields_of(Message()) == DEFAULTS
 
 

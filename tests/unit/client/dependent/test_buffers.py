@@ -49,6 +49,23 @@ def test_a_message_is_what_the_server_reads(message: Message) -> None:
     assert (buffer.extension_size == 0) is (buffer.extension is None)
 
 
+def test_room_for_a_message_has_sizes_beside_what_is_there_and_nowhere_else() -> None:
+    """MQMP-421: nothing is wanted of the certificate, the signature, and the ordering queue."""
+    buffer = empty_buffer(0, 0, 0, None, dict(FIRST_SIZES))
+    wanted = {"body", "extension", "title", "sender"}
+    for holder, tail in ((buffer, ""), (buffer.part, "_name")):
+        fields = holder.__dataclass_fields__
+        for field in (name for name in fields if name.endswith("_size")):
+            name = field.removesuffix("_size")
+            place, size = getattr(holder, name + tail), getattr(holder, field)
+            assert (size > 0) is (place is not None), field
+            assert not tail or (size > 0) is (name != "ordering"), field
+            assert tail or (size > 0) is (name in wanted), field
+            if place is not None:
+                assert len(place) == size == getattr(holder, f"{name}_needed"), field
+    assert type(buffer).decode(buffer.encode()) == buffer
+
+
 def test_what_the_protocol_cannot_carry_is_refused() -> None:
     with pytest.raises(UnsupportedOperation):
         sent_buffer(Message(b"x", dead_letter_queue=".\\private$\\d"), None)

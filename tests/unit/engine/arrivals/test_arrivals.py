@@ -952,6 +952,7 @@ def test_the_answer_tells_which_message_is_meant(station: Station) -> None:
 
 
 def test_answers_are_there_after_a_restart(station: Station) -> None:
+    """MQQB-288: they wait for their manager, which was never heard of here."""
     give(station, parcel("1", place=(1, 1, 0)))
     assert station.restart().finals() == [(MessageClass.NACK_NOT_TRANSACTIONAL_Q, 1)]
 

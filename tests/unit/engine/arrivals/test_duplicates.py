@@ -111,7 +111,7 @@ def test_what_is_written_counts_when_it_is_on_disk(shelf: Shelf) -> None:
 
 
 def test_after_a_time_it_is_forgotten(shelf: Shelf) -> None:
-    """MQQB-343: when another comes; the period is half an hour."""
+    """MQQB-343, MQQB-355: when another comes; the period is half an hour."""
     assert DUPLICATE_AGE_MAX == 30 * 60
     shelf.add("a")
     shelf.note("b")

@@ -576,7 +576,7 @@ def test_acknowledgements_have_identifiers_of_their_own(world: World, queue: Man
 
 
 def test_an_acknowledgement_asks_for_nothing_itself(world: World) -> None:
-    """Not even if the administration queue is the queue of the message."""
+    """MQQB-305: not even if the administration queue is the queue of the message."""
     queue = world.queue("admin", journal=True)
     world.send(queue, letter(acknowledge=ALL, admin=ADMIN, journal=True, dead_letter=True))
     world.take(queue, MANY)
@@ -589,8 +589,11 @@ def test_an_acknowledgement_asks_for_nothing_itself(world: World) -> None:
 def test_without_an_administration_queue_nothing_is_acknowledged(
     world: World, queue: ManagedQueue, express: bool
 ) -> None:
+    """MQQB-054: the message is sent all the same."""
     world.send(queue, letter(express=express, acknowledge=ALL))
+    assert count(queue) == 1
     world.take(queue)
+    assert count(queue) == 0
     assert world.count("acknowledged") == 0
     assert world.count("acknowledgements without a queue") == 0
 

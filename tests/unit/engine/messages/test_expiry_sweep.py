@@ -148,7 +148,7 @@ def test_a_manager_that_stops_leaves_the_rest_to_the_next_start(
 
 
 def test_what_a_transaction_holds_expires_after_the_abort(world: World) -> None:
-    """DMPR-312."""
+    """DMPR-311, DMPR-312."""
     queue = world.queue(transactional=True)
     world.send_in(queue, message("a", priority=0, expires=NOW + 5), message("b", priority=0))
     transaction = world.transactions.begin()
@@ -163,7 +163,7 @@ def test_what_a_transaction_holds_expires_after_the_abort(world: World) -> None:
 
 
 def test_what_a_transaction_received_in_time_does_not_expire(world: World) -> None:
-    """DMPR-312."""
+    """DMPR-311, DMPR-312."""
     queue = world.queue(transactional=True)
     world.send_in(queue, message("a", priority=0, expires=NOW + 5))
     transaction = world.transactions.begin()

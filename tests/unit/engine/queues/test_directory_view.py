@@ -7,12 +7,19 @@ import pytest
 from openmsmq.engine.queues.directory_view import DirectoryView
 from openmsmq.errors import NoDs, QueueNotFound, UnsupportedFormatNameOperation
 from openmsmq.names.format import DistributionListName, PublicName, parse_format_name
+from openmsmq.names.path import parse_path_name
 
 QUEUE, LIST = PublicName(UUID(int=1)), DistributionListName(UUID(int=2))
 
 
 def test_in_a_workgroup_there_is_nothing_to_ask() -> None:
+    """DMPR-022: no name waits for a controller, whatever `is_offline` says."""
     view = DirectoryView()
+    path = parse_path_name("office\\orders")
+    for view.is_offline in (True, False):
+        assert view.format_name(path) == path.to_direct()
+        with pytest.raises(UnsupportedFormatNameOperation):
+            view.path(QUEUE)
     with pytest.raises(UnsupportedFormatNameOperation, match="--directory"):
         view.owner(QUEUE)
     with pytest.raises(UnsupportedFormatNameOperation):

@@ -25,4 +25,5 @@ def test_a_quota_counts_kibibytes(quota: int, used: int, added: int, fits: bool)
 
 @pytest.mark.parametrize("quota", [None, NO_QUOTA])
 def test_without_a_quota_everything_fits(quota: int | None) -> None:
+    """DMPR-009"""
     assert within_quota(quota, 1 << 50, 1 << 50)

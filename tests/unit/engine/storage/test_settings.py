@@ -25,7 +25,9 @@ def stored(row: bytes) -> Settings:
 
 
 def test_a_store_without_settings_has_the_defaults() -> None:
+    """DMPR-009: there is no quota."""
     assert load_settings(MemoryStore().snapshot) == Settings()
+    assert load_settings(MemoryStore().snapshot).quota is None
 
 
 @pytest.mark.parametrize("settings", [Settings(), EVERYTHING], ids=["defaults", "everything"])

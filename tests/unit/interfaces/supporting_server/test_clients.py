@@ -59,15 +59,17 @@ def test_roles_that_only_look_send_and_receive_nothing(role: str) -> None:
 def test_calls_have_to_be_sealed_unless_it_is_set_otherwise(
     policy: LevelPolicy, address: str, least: AuthLevel
 ) -> None:
-    """MQMP-043: one setting is for all interfaces."""
-    world = SupportingWorld()
-    world.rpc.least_level = policy.least
-    for level in (AuthLevel.NONE, AuthLevel.CONNECT, AuthLevel.INTEGRITY, AuthLevel.PRIVACY):
-        pair = Pair(world.rpc, make_channel(level), address=address, syntax=QMCOMM)
-        pair.call(Opnum.QUERY_REGISTRY, OneNumber(4).encode())
-        [found] = pair.run()
-        is_refused = isinstance(found, RpcFault) and found.status == RpcStatus.ACCESS_DENIED
-        assert is_refused is (level < least), level
+    """MQMP-043: one setting is for all interfaces; this one holds it on its own, too."""
+    by_all, by_itself = SupportingWorld(), SupportingWorld()
+    by_all.rpc.least_level = policy.least
+    by_itself.supporting.clients._policy = policy
+    for world in (by_all, by_itself):
+        for level in (AuthLevel.NONE, AuthLevel.CONNECT, AuthLevel.INTEGRITY, AuthLevel.PRIVACY):
+            pair = Pair(world.rpc, make_channel(level), address=address, syntax=QMCOMM)
+            pair.call(Opnum.QUERY_REGISTRY, OneNumber(4).encode())
+            [found] = pair.run()
+            is_refused = isinstance(found, RpcFault) and found.status == RpcStatus.ACCESS_DENIED
+            assert is_refused is (level < least), level
 
 
 @pytest.mark.parametrize("syntax", [QMCOMM, QMCOMM2])

@@ -109,6 +109,25 @@ def test_a_transactional_message_stays_until_it_is_acknowledged_in_order() -> No
     assert not queue.messages
 
 
+def test_an_acknowledgement_in_order_is_enough_before_the_session_acknowledges() -> None:
+    """MQQB-219, MQQB-261: the bit that comes later finds nothing to delete, and is no error."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send_in(queue, *messages("1", "2"))
+    net.run()
+    (link,) = a.transport.links
+    a.transport.received_acks.ordered(link.origin, queue.sequences.all[0].identifier, 2)
+    net.wait(1)
+    assert not queue.messages
+    assert bodies(peer.packets()) == ["1", "2"]
+    peer.send(ack(3, 1, 0b11))
+    net.run()
+    assert set(a.transport.links) == {link}
+    a.send_in(queue, *messages("3"))
+    net.run()
+    assert bodies(peer.packets()) == ["3"]
+
+
 def test_a_copy_of_what_arrived_goes_to_the_journal() -> None:
     """MQQB-220."""
     net, a, _ = pair()

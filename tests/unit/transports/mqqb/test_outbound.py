@@ -42,7 +42,7 @@ def test_messages_are_numbered_from_one_and_recoverable_ones_once_more() -> None
 
 
 def test_the_smaller_window_of_the_two_counts() -> None:
-    """MQQB-195, AMB-19."""
+    """MQQB-195, MQQB-360, AMB-19."""
     assert outbound(own=64, window=2048).window == 64
     assert outbound(own=2048, window=64).window == 64
 

@@ -56,7 +56,7 @@ def test_a_final_ack_names_the_message_its_place_and_the_reason() -> None:
 
 
 def test_the_order_queue_is_at_the_address_for_direct_names_only() -> None:
-    """[MS-MQQB] 2.2.4, AMB-33."""
+    """MQQB-230, [MS-MQQB] 2.2.4, AMB-33: whatever else the session carries."""
     direct = parcel("1", place=(1, 1, 0))
     assert str(order_queue_of(direct, "192.0.2.9")).startswith("DIRECT=TCP:192.0.2.9")
     assert order_queue_of(direct, "") == order_queue(PARTNER)

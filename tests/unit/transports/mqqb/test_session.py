@@ -108,7 +108,7 @@ def test_one_that_comes_when_there_are_too_many_is_refused() -> None:
 
 
 def test_parameters_open_the_session_and_are_answered_with_our_window() -> None:
-    """MQQB-190, MQQB-191."""
+    """MQQB-190, MQQB-191, MQQB-360."""
     session = session_in(SessionState.WAITING_CP)
     session.receive_data(parameters(1496, 30_000, 48), START + 1)
     answer = only(session, ConnectionParameters)

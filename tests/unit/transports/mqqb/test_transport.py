@@ -151,7 +151,9 @@ def test_messages_from_before_the_start_are_sent(transactional: bool) -> None:
 
 
 def test_a_manager_that_is_not_there_is_tried_again_and_again() -> None:
-    """MQQB-182, MQQB-346: after 0.25 s, and twice as long each time, up to 5 s."""
+    """MQQB-142, MQQB-182, MQQB-346: after 0.25 s, and twice as long each time, up to 5 s; each time
+    by a connection, without a ping before it.
+    """
     net, a, b = pair()
     b.die()
     queue = a.out(TO_B)

@@ -225,7 +225,10 @@ class OldAssociation(RpcAssociation):
         return stubs.Status32(done.number)
 
     async def _end(self, asked: Any) -> stubs.Status32:
-        """RemoteQMEndReceive, which ends the handle of a read ([MS-MQQP] 3.2.4.3, 2.2.1.2)."""
+        """RemoteQMEndReceive, which ends the handle of a read ([MS-MQQP] 3.2.4.3, 2.2.1.2).
+
+        A message that could not be read here is returned by it, too ([MS-MQMP] 3.1.5.3).
+        """
         handle = self._held.pop((asked.context, asked.request_id), None)
         if handle is None:
             raise InvalidHandle(f"request {asked.request_id} holds no message")
