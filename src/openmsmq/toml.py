@@ -5,6 +5,7 @@ Editors complete and check files with these schemas (`openmsmq assets`).
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
@@ -14,6 +15,30 @@ Schema = Mapping[str, Any]
 "A JSON schema, draft 7: the one that editors know best."
 
 TEXT_SCHEMA: Final[Schema] = {"type": "string", "minLength": 1}
+WHOLE_MAX: Final = (1 << 63) - 1
+"Whole numbers of TOML have 64 bits; of very long ones Python cannot even print what they are."
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The document of a text; `ValueError` says what is wrong with it, whatever it is."""
+    try:
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # of int()
+        raise ValueError("a whole number with thousands of digits") from None
+    waiting: list[object] = [document]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, int) and not -WHOLE_MAX - 1 <= item <= WHOLE_MAX:
+            raise ValueError("a whole number of more than 64 bits")
+    return document
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,17 +186,21 @@ def test_a_number_of_properties_that_lies_gets_a_fault(world: SupportingWorld, l
     client, admin = Dependent(world), Administrator(world.manager)
     admin_stub = get_info(ManagedObject(ObjectType.MACHINE, 0), [4, 4]).encode()
     client_stub = stubs.GetProperties(target(ORDERS), 2, (101, 103), (NULL, NULL)).encode()
+
+    def ask_admin(stub: bytes) -> bytes | int:
+        return admin.raw(ManagedOpnum.GET_INFO, stub)
+
+    def ask_client(stub: bytes) -> bytes | int:
+        return client.result(Opnum.GET_OBJECT_PROPERTIES, stub)
+
+    two = (2).to_bytes(4, "little")
     with in_little_memory():
-        for stub, call in (
-            (admin_stub, lambda wrong: admin.raw(ManagedOpnum.GET_INFO, wrong)),
-            (client_stub, lambda wrong: client.result(Opnum.GET_OBJECT_PROPERTIES, wrong)),
-        ):
-            two = (2).to_bytes(4, "little")
+        for stub, ask in ((admin_stub, ask_admin), (client_stub, ask_client)):
             places = [at for at in range(8, len(stub), 4) if stub[at : at + 4] == two]
-            assert places
+            assert len(places) == 3, "beside the arrays, and in front of each"
             for at in places:
                 wrong = stub[:at] + lie.to_bytes(4, "little") + stub[at + 4 :]
-                assert call(wrong) == BAD_STUB, (at, lie)
+                assert ask(wrong) == BAD_STUB, (at, lie)
 
 
 # Handles

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from openmsmq.toml import Value, one_of, or_word, read_flag, table_schema, whole
+from openmsmq.toml import Value, one_of, or_word, read_flag, read_toml, table_schema, whole
 
 READERS: dict[str, Value[Any]] = {
     "flag": read_flag,
@@ -16,6 +16,28 @@ READERS: dict[str, Value[Any]] = {
     "number or word": or_word(whole(1, 5), "off"),
 }
 GIVEN = [True, False, 0, 1, 5, 6, 1.5, "", "a", "b", "c", "off", [], {}, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a = ", "Invalid value"),
+        ("a = " + "1" * 5000, "thousands of digits"),
+        ("a = " + "[" * 5000, "too deep"),
+        ("a = 9223372036854775808", "64 bits"),
+        ("a = -9223372036854775809", "64 bits"),
+        ("[[a.b]]\nc = [{d = 0x" + "f" * 5000 + "}]", "64 bits"),
+    ],
+)
+def test_whatever_is_wrong_with_a_text_is_said(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason) as wrong:
+        read_toml(text)
+    assert "sys." not in str(wrong.value), "a reason for people"
+
+
+def test_numbers_of_64_bits_are_read() -> None:
+    found = read_toml("a = 9223372036854775807\nb = [{c = -9223372036854775808}]")
+    assert found == {"a": (1 << 63) - 1, "b": [{"c": -(1 << 63)}]}
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -16,7 +15,7 @@ from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
 from openmsmq.security.access import ManagerRights
 from openmsmq.security.defaults import NewQueues
 from openmsmq.security.permissions import normal_permissions
-from openmsmq.toml import Value, one_of, or_word, read_flag, value, whole
+from openmsmq.toml import Value, one_of, or_word, read_flag, read_toml, value, whole
 from openmsmq.types.queues import PRIVACY, Poison, QueueInfo
 from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, DEDUP_COUNT_MAX
 
@@ -157,8 +156,8 @@ _TABLES: Final = ("settings", "queue")
 def read_plan(text: str) -> Wanted:
     """What a file says; `FileError` names the line or the key that is wrong."""
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = read_toml(text)
+    except ValueError as error:
         raise FileError(str(error)) from None
     _check_names("", document, _TABLES)
     settings = _read_table("settings", document.get("settings", {}), SETTINGS_KEYS)

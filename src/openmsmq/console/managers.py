@@ -11,7 +11,6 @@ token_file = "shop01.token"
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from openmsmq.client._async.manager import Manager
 from openmsmq.client.address import Address
 from openmsmq.console.links import Connect
 from openmsmq.errors import InvalidParameter
+from openmsmq.toml import read_toml
 
 _TOP: Final = {"read_only": bool, "port": int, "manager": dict}
 _MANAGER: Final = ("address", "ca", "token_file")
@@ -68,8 +68,8 @@ class ManagersFile:
 def read_managers(path: Path) -> ManagersFile:
     """The managers of a file; names of other files in it are beside it."""
     try:
-        found = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        found = read_toml(path.read_text())
+    except (OSError, ValueError) as error:
         raise ManagersFileError(f"{path}: {error}") from error
     for name, value in found.items():
         kind = _TOP.get(name)

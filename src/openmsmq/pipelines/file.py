@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,7 @@ from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.spec import AVAILABLE_NOW, ONCE, Pipeline, Transform, read_source
 from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 from openmsmq.spark.columns import nearest
+from openmsmq.toml import read_toml
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _TRANSFORM: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -28,10 +28,10 @@ def read_pipeline(given: str | os.PathLike[str] | Mapping[str, Any]) -> Pipeline
         return _pipeline(given, Path.cwd(), "")
     file = Path(given)
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = read_toml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise PipelineFileError(f"{file}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise PipelineFileError(f"{file}: {error}") from None
     try:
         return _pipeline(document, file.parent.absolute(), file.stem)

@@ -7,7 +7,6 @@ its name, so that all managers that read the file agree about it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
@@ -30,7 +29,16 @@ from openmsmq.routing.topology import (
     Site,
     Topology,
 )
-from openmsmq.toml import Schema, Value, one_of, read_flag, table_schema, value, whole
+from openmsmq.toml import (
+    Schema,
+    Value,
+    one_of,
+    read_flag,
+    read_toml,
+    table_schema,
+    value,
+    whole,
+)
 
 _SITES: Final = UUID("6f1d1f0e-51c3-4c0b-9d3a-0d8a6f0b7a11")
 "The namespace of identities that follow from names of sites."
@@ -131,9 +139,9 @@ def read_topology(text: str) -> Topology:
     if len(text) > FILE_SIZE_MAX:
         raise TopologyError(f"more than {FILE_SIZE_MAX} characters")
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise TopologyError(str(error) or "nested too deep") from None
+        document = read_toml(text)
+    except ValueError as error:
+        raise TopologyError(str(error)) from None
     return _Reader(text, document).topology()
 
 

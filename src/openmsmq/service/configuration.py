@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -25,6 +24,7 @@ from openmsmq.service.values import (
     ProxyEntry,
     RemoteManagerEntry,
 )
+from openmsmq.toml import read_toml
 from openmsmq.transports.pgm.limits import WINDOW_BYTES_MAX
 from openmsmq.types.caller import Grant
 
@@ -258,10 +258,10 @@ def changes(old: Config, new: Config) -> list[str]:
 
 def _read_file(file: Path) -> dict[str, Any]:
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = read_toml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"{file}: {error}") from error
     _check_names(file, "", document, TABLES)
     found = {}

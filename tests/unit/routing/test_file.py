@@ -90,6 +90,8 @@ def test_nothing_is_an_empty_topology() -> None:
         ('direct = "never"', 'direct = "no"', "line 2: direct: one of auto, never is needed"),
         ("[[links]]", "[[lnks]]", "lnks: no such key; did you mean links?"),
         ("[routing]", "[routing", "(at line 1"),
+        ("cost = 10", "cost = " + "1" * 5000, "a whole number with thousands of digits"),
+        ("cost = 10", "cost = 0x" + "f" * 5000, "a whole number of more than 64 bits"),
         ('sites = ["hq"]\nrouter = true', 'sites = ["branch"]\nrouter = true', ""),
     ],
 )
