@@ -1,9 +1,10 @@
-"""Fuzzing of the directory: answers of controllers, and notifications of changes."""
+"""Fuzzing of the directory: answers of controllers, notifications of changes, topology files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from openmsmq.directory.ldap.ber import size_of
@@ -33,6 +34,10 @@ from openmsmq.directory.rights import (
     with_kept,
 )
 from openmsmq.errors import InvalidParameter, Malformed, MQError
+from openmsmq.limits import HOP_COUNT_MAX
+from openmsmq.routing.file import TopologyError, read_topology
+from openmsmq.routing.findings import findings
+from openmsmq.routing.follow import RouteFinder
 from openmsmq.security.access import NetworkRights
 from openmsmq.security.descriptor import Ace, AceType, SecurityDescriptor
 from openmsmq.security.sddl import parse_sddl
@@ -96,6 +101,30 @@ def directory_rights(data: bytes) -> None:
             with_kept(to_directory(translated, extended), descriptor, extended)
 
 
+def topology_file(data: bytes) -> None:
+    """A topology whose routes can be computed, or the error that says what is wrong with it."""
+    text = data.decode(errors="replace")
+    try:
+        found = read_topology(text)
+    except TopologyError:
+        return
+    assert read_topology(f"{text}\n# a comment") == found
+    for link in found.links:
+        assert not found.problem(link)
+    for manager in found.managers.values():
+        assert found.name_of(manager.id) == manager.name
+        assert manager.sites
+        assert set(found.targets(manager)) <= set(manager.sites)
+        assert found.is_gate(manager.id) <= manager.router
+    findings(found)
+    finder = RouteFinder(found)
+    for start in islice(found.managers, 5):
+        for end in islice(found.managers, 5):
+            route = finder.follow(start, end)
+            assert route.path[0] == start
+            assert route.hop_count <= HOP_COUNT_MAX + 1
+
+
 def _aces(permissions: str) -> tuple[Ace, ...]:
     found = parse_sddl(permissions).dacl if permissions else None
     return found.aces if found is not None else ()
@@ -114,4 +143,5 @@ DIRECTORY_TARGETS: dict[str, Callable[[bytes], None]] = {
     "directory_answer": directory_answer,
     "directory_rights": directory_rights,
     "directory_text": directory_text,
+    "topology_file": topology_file,
 }

@@ -22,6 +22,7 @@ PACKAGES: Final = {
     "rpc_": "openmsmq.rpc",
     "soap": "openmsmq.soap",
     "supporting_": "openmsmq.interfaces",
+    "topology_": "openmsmq.routing",
 }
 "By what the name of a target begins with."
 
