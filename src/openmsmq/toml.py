@@ -15,7 +15,7 @@ Schema = Mapping[str, Any]
 "A JSON schema, draft 7: the one that editors know best."
 
 TEXT_SCHEMA: Final[Schema] = {"type": "string", "minLength": 1}
-WHOLE_MAX: Final = (1 << 63) - 1
+WHOLE_NUMBERS: Final = range(-(1 << 63), 1 << 63)
 "Whole numbers of TOML have 64 bits; of very long ones Python cannot even print what they are."
 
 
@@ -36,7 +36,7 @@ def read_toml(text: str) -> dict[str, Any]:
             waiting += item.values()
         elif isinstance(item, list):
             waiting += item
-        elif isinstance(item, int) and not -WHOLE_MAX - 1 <= item <= WHOLE_MAX:
+        elif isinstance(item, int) and item not in WHOLE_NUMBERS:
             raise ValueError("a whole number of more than 64 bits")
     return document
 

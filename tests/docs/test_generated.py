@@ -139,6 +139,15 @@ def test_what_is_not_in_use_has_a_test(name: str) -> None:
     assert sorted(unused - citations().keys()) == []
 
 
+@pytest.mark.parametrize(
+    "name", sorted(CHECKLISTS.keys() - {"directory", "mqbr", "srmp", "system"})
+)
+def test_what_was_decided_otherwise_has_a_test_of_what_is_done_instead(name: str) -> None:
+    """The lists that are left out have some without one."""
+    decided = {n for n, reason in reasons(name).items() if reason.state == OTHERWISE}
+    assert sorted(decided - citations().keys()) == []
+
+
 @EACH_CHECKLIST
 def test_what_is_done_under_another_number_is_done_there(name: str) -> None:
     done = {n for other in CHECKLISTS for n in citations().keys() - reasons(other).keys()}

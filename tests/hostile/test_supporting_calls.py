@@ -139,7 +139,7 @@ def test_a_path_or_dns_name_beyond_the_interface_gets_a_fault_in_every_operation
 def test_the_access_mode_is_checked_before_the_queue_is_looked_up(
     world: SupportingWorld, access: int
 ) -> None:
-    """So that nobody learns by a senseless mode which queues there are."""
+    """So that no one learns by a senseless mode which queues there are."""
     answers: set[Any] = set()
     for name in (ORDERS, MISSING, "DIRECT=OS:HOST\\private$\\orders;none"):
         found = Dependent(world).open(name, access)

@@ -66,6 +66,14 @@ def test_the_tag_stands_behind_the_reserved_fields_and_the_arm_at_its_own_place(
         assert len(stub) > start >= len(stub) - 8
 
 
+def test_arms_that_are_aligned_to_8_are_not_guessed() -> None:
+    """MQMR-034: there is no second try, by which one stub could mean two things."""
+    stub = VariantArgument.of(PropVariant(VarType.VT_UI4, 9)).encode()
+    assert VariantArgument.decode(stub).variant().value == 9
+    wide = stub[:12] + bytes(4) + stub[12:]
+    assert VariantArgument.decode(wide).variant().value == 0
+
+
 def test_an_empty_vector_may_have_a_pointer() -> None:
     """MQMR-028: but a pointer that is missing goes with no elements only."""
     start = bytes.fromhex("1310 0000 00000000 1310 0000")

@@ -94,7 +94,7 @@ class Bare:
 
 
 def test_there_is_a_result_for_each_proposal_in_their_order() -> None:
-    """MQRR-018, MQRR-411, MQRR-412, MQRR-413, MQRR-415"""
+    """MQRR-018, MQRR-019, MQRR-411, MQRR-412, MQRR-413, MQRR-415"""
     unknown = SyntaxId.of("00000000-0000-0000-0000-000000000001", 1)
     ack = Bare().bind(
         ContextElement(0, SYNTAX, (NDR,)),

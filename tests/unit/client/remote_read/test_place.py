@@ -14,6 +14,12 @@ from openmsmq.rpc.auth.context import AuthLevel, AuthType
 ALICE: dict[str, Any] = {"user": r"SHOP\alice", "password": "secret"}
 
 
+def test_a_call_has_30_seconds_unless_the_program_says_otherwise() -> None:
+    """MQQP-196, MQRR-293"""
+    assert RemotePlace.of("host", **ALICE).timeout == 30
+    assert RemotePlace.of("host", **ALICE, timeout=300).timeout == 300
+
+
 def test_a_user_may_have_a_domain_and_the_password_is_not_shown() -> None:
     place = RemotePlace.of("host", **ALICE)
     assert (place.user, place.domain, place.level) == ("alice", "SHOP", AuthLevel.PRIVACY)

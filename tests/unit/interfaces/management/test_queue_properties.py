@@ -138,7 +138,7 @@ def test_the_directory_tells_which_destinations_are_foreign() -> None:
                 f"PUBLIC={orders.id}": "NO",
                 "DIRECT=OS:HQ-APP\\private$\\q": "NO",
                 "DIRECT=OS:hq-app.openmsmq.test\\q": "NO",
-                "DIRECT=OS:nobody\\q": "UNKNOWN",
+                "DIRECT=OS:no-one\\q": "UNKNOWN",
                 "DIRECT=TCP:192.0.2.1\\q": "UNKNOWN",
             }
             for name in answers:

@@ -72,7 +72,9 @@ def world() -> World:
 
 
 def test_only_administrators_are_answered_and_nothing_else_shows(world: World) -> None:
-    """MQMR-039 to MQMR-044, MQMR-047, SYS-173, SYS-175: whether a queue exists is no different."""
+    """MQMR-039 to MQMR-044, MQMR-046, MQMR-047, SYS-173, SYS-175: whether a queue exists is no
+    different.
+    """
     world.send(ELSEWHERE, "1")
     roles = ["watch", "peek", "read", "send", "operate", "read+send+operate"]
     callers = [Caller("bob", Grant(role, user="bob")) for role in roles]
@@ -406,6 +408,39 @@ def test_tidy_removes_no_message_from_any_queue(world: World) -> None:
         assert world.admin.act(THE_MACHINE, "TIDY") == 0
     assert counts() == before == [3, 1, 2]
     assert world.admin.get("", MGMT_MSMQ.BYTES_IN_ALL_QUEUES) == size
+
+
+def test_tidy_forgets_queues_that_are_empty_and_not_in_use(world: World) -> None:
+    """MQMR-204"""
+    world.send("orders", "1")
+    handle = world.driver.call(lambda: world.manager.open_queue("orders", Mode()))
+    lookup = world.driver.call(lambda: handle.peek(1, wait=False)).result()[0].lookup
+    world.driver.call(lambda: handle.move(lookup, "retry", None))
+    name = f"{ORDERS};retry"
+    assert world.admin.act(THE_MACHINE, "TIDY") == 0
+    assert world.admin.get(name, MGMT_QUEUE.MESSAGE_COUNT) == [1]
+    retry = world.driver.call(lambda: world.manager.open_queue(name, Mode()))
+    world.driver.call(lambda: retry.receive(1, wait=False))
+    world.driver.call(retry.close)
+    assert world.admin.act(THE_MACHINE, "TIDY") == 0
+    assert world.admin.refusal(queue_object(name), MGMT_QUEUE.MESSAGE_COUNT.value) == MQ_ERROR
+    assert world.admin.get(ORDERS, MGMT_QUEUE.MESSAGE_COUNT) == [0]
+
+
+def test_a_restart_resumes_a_paused_queue(world: World) -> None:
+    """MQMR-213: its messages are there, and go."""
+    world.send(ELSEWHERE, "1")
+    assert world.admin.act(queue_object(ELSEWHERE), "PAUSE") == 0
+    store = world.manager.store
+    assert isinstance(store, MemoryStore)
+    again = QueueManager(MemoryStore(store.committed), HandClock(), name="HOST")
+    again.dispatcher.register([AddressKind.BINARY], FakeTransport())
+    admin = Administrator(again)
+    assert world.admin.get(ELSEWHERE, MGMT_QUEUE.STATE) == ["ONHOLD"]
+    assert admin.get(ELSEWHERE, MGMT_QUEUE.STATE) != ["ONHOLD"]
+    queue = again.queues.find_outgoing(queue_object(ELSEWHERE).value.queue_format().name())
+    assert queue is not None
+    assert len(again.dispatcher.take(queue, 9, 1 << 20, UUID(int=9))) == 1
 
 
 def test_to_send_again_without_messages_is_fine(world: World) -> None:

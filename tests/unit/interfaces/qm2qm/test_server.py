@@ -717,7 +717,7 @@ def test_journal_copies_are_made_of_what_was_acknowledged(world: World) -> None:
 
 @pytest.mark.parametrize("syntax", [QM2QM, QMCOMM])
 def test_ndr_2_is_the_transfer_syntax(world: World, syntax: SyntaxId) -> None:
-    """MQQP-007, MQMP-024: and NDR64 is rejected."""
+    """MQQP-007, MQQP-008, MQMP-024: and NDR64 is rejected."""
     bare = Bare(world.rpc)
     ack = bare.bind(ContextElement(0, syntax, (NDR,)), ContextElement(1, syntax, (NDR64,)))
     assert [(one.result, one.transfer) for one in ack.results] == [

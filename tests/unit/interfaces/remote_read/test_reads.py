@@ -180,7 +180,7 @@ def test_a_wait_without_end_has_no_deadline() -> None:
 
 
 def test_one_message_is_for_the_first_who_waits_and_for_all_who_peek() -> None:
-    """MQRR-047, MQRR-181, MQRR-182"""
+    """MQRR-047, MQRR-048, MQRR-181, MQRR-182"""
     world = RemoteWorld()
     reader = world.connect()
     handle = reader.open()
@@ -231,7 +231,8 @@ def test_a_cancel_after_the_message_changes_nothing() -> None:
 
 
 def test_a_message_that_no_one_ends_returns_to_its_place() -> None:
-    """MQRR-163, MQRR-280, MQRR-281, MQRR-283, MQRR-284, MQRR-285"""
+    """MQRR-163, MQRR-280 to MQRR-285"""
+    assert CLEANUP_AFTER == 300
     world = RemoteWorld()
     world.send("only")
     reader = world.connect()

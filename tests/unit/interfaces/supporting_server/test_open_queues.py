@@ -76,8 +76,8 @@ def client(world: SupportingWorld) -> Dependent:
 def test_what_cannot_be_opened_is_refused(
     client: Dependent, name: Any, access: int, share: int, result: int
 ) -> None:
-    """MQMP-232 to MQMP-239, MQMP-246, MQMP-258 to MQMP-260, MQMP-515, MQMP-516: how it is to be
-    opened is looked at before the queue.
+    """MQMP-232 to MQMP-239, MQMP-244 to MQMP-246, MQMP-258 to MQMP-260, MQMP-515, MQMP-516: how it
+    is to be opened is looked at before the queue; outgoing ones are not read from here.
     """
     if name == QueueFormatArgument(2, 0, 0, None):
         stub = bytes([2, 0, 0, 0, 3]) + bytes(200)

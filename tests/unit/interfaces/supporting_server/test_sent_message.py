@@ -23,6 +23,8 @@ from openmsmq.interfaces.queue_format import ObjectId, QueueFormatArgument
 from openmsmq.interfaces.supporting_server.sent_message import message_of, protection_of
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.security import SecurityFlags
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import (
     Acknowledge,
@@ -130,6 +132,16 @@ def test_a_label_ends_at_its_null_or_its_end() -> None:
         ((), ""),
     ):
         assert made(title=title, title_size=len(title)).label == label
+
+
+def test_no_room_is_kept_behind_a_body() -> None:
+    """MQMP-357: the packet has the size of the body, whatever was allocated for it."""
+    found = made(body=b"risk?", body_size=5, body_allocated=4096)
+    assert found.body == b"risk?"
+    packet = decode_packet(Packer(UUID(int=1)).pack(found, NAME, message_id=1, sent_time=NOW))
+    assert isinstance(packet, UserMessage)
+    properties = packet.properties
+    assert (properties.message_size, properties.allocation_body_size) == (5, 5)
 
 
 def test_sizes_beside_null_mean_nothing() -> None:

@@ -303,6 +303,32 @@ def test_a_cursor_is_created_used_and_closed(script: Script) -> None:
     assert closed == stubs.CursorContext(HANDLE, 5)
 
 
+def test_a_close_is_not_preceded_by_cancels_and_closed_cursors(script: Script) -> None:
+    """MQRR-405, MQRR-407, MQRR-408: the manager ends what waits for them."""
+    script.waiting.add(OP.START_RECEIVE)
+
+    async def work(manager: aio.Manager) -> None:
+        queue = await manager.open_queue("orders")
+        cursor = queue.cursor()
+        waiting = asyncio.create_task(cursor.receive())
+        await script.waits.wait()
+        await cursor.close()
+        await queue.close()
+        calls = [*script.opnums()]
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert calls == [
+            OP.OPEN_QUEUE,
+            OP.CREATE_CURSOR,
+            OP.START_RECEIVE,
+            OP.CLOSE_CURSOR,
+            OP.CLOSE_QUEUE,
+        ]
+
+    run(script, work)
+
+
 def test_a_move_opens_the_target_to_be_moved_to(script: Script) -> None:
     """MQRR-340, MQRR-341, MQRR-342, MQRR-343, MQRR-360, MQRR-361, MQRR-362, MQRR-394"""
 

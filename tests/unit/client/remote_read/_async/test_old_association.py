@@ -264,6 +264,17 @@ def test_a_lost_connection_opens_the_queue_again(
     assert queue.receive(timeout=0).body == b"a"
 
 
+def test_the_port_that_is_known_is_used_for_everything(
+    elsewhere: RemoteManager, manager: openmsmq.Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQQP-192: R_RemoteQMGetQMQMServerPort is not called."""
+    asked: list[RpcCall] = []
+    answer(elsewhere, monkeypatch, Qm2qmOpnum.GET_SERVER_PORT, asked.append)
+    elsewhere.send("a")
+    assert manager.open_queue("orders").receive(timeout=0).body == b"a"
+    assert not asked
+
+
 def test_a_message_that_cannot_be_read_goes_back(
     elsewhere: RemoteManager, manager: openmsmq.Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
