@@ -281,7 +281,7 @@ def test_a_manager_that_left_keeps_its_public_queues() -> None:
 
 
 def test_lists_are_sent_to() -> None:
-    """MQDS-148"""
+    """MQDS-148, DMPR-178, DMPR-179: members that are lists give way to their own members."""
 
     async def test(office: Office) -> None:
         await office.service.refresh()

@@ -152,9 +152,9 @@ def _namesake(facts: QueueFacts) -> RoutedManager | None:
     if not isinstance(name, DirectName) or name.protocol is not Protocol.OS:
         return None
     computer = fold(name.address)
-    for manager in facts.manager.routes.topology.managers.values():
-        if computer in (fold(manager.name), fold(manager.address)):
-            return manager
+    for known in facts.manager.routes.topology.managers.values():
+        if computer in (fold(known.name), fold(known.address)):
+            return known
     return None
 
 
