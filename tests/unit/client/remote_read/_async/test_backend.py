@@ -304,7 +304,7 @@ def test_a_cursor_is_created_used_and_closed(script: Script) -> None:
 
 
 def test_a_close_is_not_preceded_by_cancels_and_closed_cursors(script: Script) -> None:
-    """MQRR-405, MQRR-407, MQRR-408: the manager ends what waits for them."""
+    """MQRR-405, MQRR-407, MQRR-408: the manager ends the reads that wait for them."""
     script.waiting.add(OP.START_RECEIVE)
 
     async def work(manager: aio.Manager) -> None:
