@@ -17,6 +17,7 @@ from tests.unit.transports.wires import Net, Station
 
 from openmsmq.directory.ldap.client import LdapClient
 from openmsmq.directory.ldap.controller import Controller
+from openmsmq.directory.ldap.controllers import ControllerList
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.service import DirectoryService
 from openmsmq.engine.arrivals.arrival import Origin
@@ -126,7 +127,7 @@ def test_the_directory_tells_which_destinations_are_foreign() -> None:
     async def test(office: Office) -> None:
         local, driver = office.local, office.driver
         async with LdapServer(office.tree) as server:
-            client = LdapClient([Controller.parse(server.url)], LOGIN)
+            client = LdapClient(ControllerList([Controller.parse(server.url)]), LOGIN)
             service = DirectoryService(local, driver, client)
             await service.refresh()
             partner = await office.writer.queue_by_path("PARTNER1\\MQORDERS")
