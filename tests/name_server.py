@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-
-from openmsmq.directory.ldap.dns import ServiceRecord
+from typing import NamedTuple
 
 ANSWER, TRUNCATED = 0x8000, 0x0200
 REFUSED, NO_SUCH_NAME = 5, 3
+
+
+class Row(NamedTuple):
+    """A server of a service, and when it is tried (RFC 2782)."""
+
+    priority: int
+    weight: int
+    port: int
+    host: str
 
 
 def encoded(name: str) -> bytes:
@@ -31,7 +39,7 @@ def asked_name(request: bytes) -> str:
     return ".".join(labels)
 
 
-def response(request: bytes, records: Iterable[ServiceRecord], flags: int = 0) -> bytes:
+def response(request: bytes, records: Iterable[Row], flags: int = 0) -> bytes:
     """An answer whose records point back at the name of the question."""
     rows = []
     for one in records:
@@ -44,7 +52,7 @@ def response(request: bytes, records: Iterable[ServiceRecord], flags: int = 0) -
 class NameServer(asyncio.DatagramProtocol):
     """`async with NameServer({name: records}) as server`: `server.place` is where it is."""
 
-    def __init__(self, services: Mapping[str, list[ServiceRecord]]) -> None:
+    def __init__(self, services: Mapping[str, list[Row]]) -> None:
         self.services = services
         self.asked: list[str] = []
         self.flags = 0

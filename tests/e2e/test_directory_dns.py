@@ -15,8 +15,7 @@ import pytest
 
 from openmsmq.directory.ldap.controller import Domain
 from openmsmq.directory.ldap.controllers import ControllerList, record_names
-from openmsmq.directory.ldap.dns import ServiceRecord
-from openmsmq.directory.ldap.resolver import find_services
+from openmsmq.directory.ldap.resolver import ServiceRecord, find_services
 from tests.domain import DOMAIN, PASSWORD, REALM, DomainController, domain, missing
 from tests.e2e.enterprise import add_computer, done, is_online
 from tests.e2e.managers import ManagerProcess, running, until

@@ -23,16 +23,8 @@ CONNECT_WITHIN: Final = 10.0
 "Seconds to connect and log on to a domain controller. At the limit: the next one is tried."
 CONTROLLERS_MAX: Final = 100
 "Controllers of a domain that are known. At the limit: others are not tried."
-NAME_SERVERS_MAX: Final = 3
-"Servers for names that this computer asks (resolv.conf(5)). At the limit: others are not asked."
-DNS_LABEL_MAX: Final = 63
-"Characters of a part of a name (RFC 1035 2.3.4). At the limit: it is refused as malformed."
-DNS_NAME_MAX: Final = 255
-"Bytes of a name of DNS (RFC 1035 2.3.4). At the limit: it is refused as malformed."
-DNS_WITHIN: Final = 3.0
-"Seconds for a name server to answer. At the limit: the next one is asked."
-DNS_ROUNDS: Final = 2
-"Times that each name server is asked. At the limit: no controller is found."
+DNS_WITHIN: Final = 10.0
+"Seconds for name servers to answer. At the limit: no controller is found."
 CALLS_MAX: Final = 256
 "Operations of a connection that are not answered. At the limit: the next one fails."
 MEMBERS_MAX: Final = 10_000

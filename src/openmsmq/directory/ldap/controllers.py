@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from openmsmq.directory.ldap.controller import PORTS, Controller, Domain
-from openmsmq.directory.ldap.dns import ServiceRecord, in_order
-from openmsmq.directory.ldap.resolver import find_services
+from openmsmq.directory.ldap.resolver import ServiceRecord, find_services
 from openmsmq.directory.ldap.tree import ConnectionFailed
 from openmsmq.directory.limits import CONTROLLERS_MAX
 
@@ -73,11 +71,8 @@ class ControllerList:
                 found[place] = None
                 continue
             for name in record_names(place.name, self._site, catalog=self._catalog):
-                records = await self._lookup(name)
-                for record in in_order(records, lambda most: secrets.randbelow(most + 1)):
-                    found[Controller(record.host, record.port, PORTS["ldaps"] == record.port)] = (
-                        None
-                    )
+                for host, port in await self._lookup(name):
+                    found[Controller(host, port, PORTS["ldaps"] == port)] = None
         if not found:
             asked = ", ".join(place.name for place in self._places if isinstance(place, Domain))
             raise ConnectionFailed(

@@ -10,9 +10,9 @@ from tests.ldap_server import PASSWORD, USER, LdapServer, result
 from openmsmq.directory.ldap.client import LdapClient, open_directory_tree, tls_context
 from openmsmq.directory.ldap.controller import Controller, Domain
 from openmsmq.directory.ldap.controllers import ControllerList
-from openmsmq.directory.ldap.dns import ServiceRecord
 from openmsmq.directory.ldap.login import LdapLogin
 from openmsmq.directory.ldap.messages import LdapOperation
+from openmsmq.directory.ldap.resolver import ServiceRecord
 from openmsmq.directory.ldap.tree import (
     Change,
     ConnectionFailed,
@@ -112,7 +112,7 @@ def test_controllers_that_dns_knows_are_tried_in_turn() -> None:
 
             async def look_up(name: str) -> list[ServiceRecord]:
                 asked.append(name)
-                return [ServiceRecord(at, 0, port, "localhost") for at, port in enumerate(found)]
+                return [ServiceRecord("localhost", port) for port in found]
 
             made = LdapClient(ControllerList([Domain("example.com")], lookup=look_up), LOGIN)
             assert await made.search(BASE, SearchScope.BASE)

@@ -7,7 +7,7 @@ import pytest
 
 from openmsmq.directory.ldap.controller import Controller, Domain
 from openmsmq.directory.ldap.controllers import KNOWN_FOR, ControllerList, record_names
-from openmsmq.directory.ldap.dns import ServiceRecord
+from openmsmq.directory.ldap.resolver import ServiceRecord
 from openmsmq.directory.ldap.tree import ConnectionFailed
 from openmsmq.directory.limits import CONTROLLERS_MAX
 
@@ -29,7 +29,7 @@ class Names:
         if self.is_down:
             raise ConnectionFailed("no name server answers")
         found = self.hosts.get("near" if "_sites" in name else "all", [])
-        return [ServiceRecord(at, 0, 389, host) for at, host in enumerate(found)]
+        return [ServiceRecord(host, 389) for host in found]
 
     def listed(self, *places: Controller | Domain, site: str = "") -> ControllerList:
         return ControllerList(places, site=site, lookup=self.look_up, now=lambda: self.now)
