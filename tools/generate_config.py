@@ -58,6 +58,7 @@ _EXAMPLES: Final = {
     "srmp_signing_key": '"signing.key"',
     "srmp_senders": '{ "2f9c41d7-6a0e-4b58-9d13-7c5e8fa02b64" = "supplier.pem" }',
     "directory": '["ldap://dc1.example.com", "ldap://dc2.example.com"]',
+    "directory_site": '"HQ"',
     "directory_user": '"SHOP01$@EXAMPLE.COM"',
     "directory_password_file": '"machine.password"',
     "directory_keytab": '"shop01.keytab"',

@@ -53,6 +53,7 @@ EXAMPLES = [
         "srmp_signing_key",
         "srmp_senders",
         "directory",
+        "directory_site",
         "directory_user",
         "directory_password_file",
         "directory_keytab",

@@ -17,6 +17,7 @@ from tests.certificates import make_certificates
 import openmsmq
 from openmsmq.access.tokens import Tokens
 from openmsmq.clock import SystemClock
+from openmsmq.directory.service import DirectoryService
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.drivers import LoopDriver
@@ -162,8 +163,11 @@ def test_the_configuration_says_at_each_start_which_directory_it_is(config: Conf
         local = open_directory(config.data, receipts=RECEIPTS)
         driver = LoopDriver(local, local.tick)
         listeners = StandardListeners(config).late(local, driver, config, Tokens(config.data))
-        assert ("directory" in listeners) is is_used
-        assert (local.directory.is_used, local.directory.servers) == (is_used, servers)
+        assert (local.directory.is_used, local.directory.servers) == (is_used, ())
+        service = listeners.get("directory")
+        if isinstance(service, DirectoryService):
+            assert await service.directory.tree.controllers() == servers
+        assert (service is not None) is is_used
         await driver.close()
 
     for _ in range(2):
