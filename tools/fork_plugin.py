@@ -44,16 +44,24 @@ _FORKS: Final = get_context("fork")
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """Another text of a module."""
+
+    file: str
+    "The path that the module was loaded from."
+    module: str
+    "`openmsmq.engine.queues.queue`"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """Do these tests fail with that text of a module?"""
 
     tests: tuple[str, ...]
     timeout: float
-    file: str = ""
-    "The path that the module was loaded from; empty to leave all as it is."
-    module: str = ""
-    "`openmsmq.engine.queues.queue`"
-    text: str = ""
+    text: Text | None = None
+    "None to leave all as it is."
     cpu: float = inf
     "Seconds of the processor after which no further test begins."
 
@@ -105,7 +113,7 @@ def pytest_collection() -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool:
     """Answer questions until there are no more."""
     gc.unfreeze()  # what a conftest froze is not among the objects that are found
-    collected, functions = Collected(session.items), _functions()
+    collected, functions = Collected(session.items), functions_by_file()
     gc.collect()
     gc.freeze()  # what is not looked at stays shared with the children
     connection = Connection(int(os.environ[CONNECTION]))
@@ -153,9 +161,9 @@ def _run(
     _limit(resource.RLIMIT_DATA, MEMORY_MAX)
     if question.cpu < inf:
         _limit(resource.RLIMIT_CPU, int(question.cpu) + OVERRUN)
-    if question.file:
+    if question.text is not None:
         try:
-            _change(functions, question)
+            change(functions, question.text)
         except (UnchangeableError, SyntaxError):
             os._exit(UNCHANGEABLE)
     for at, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
@@ -172,17 +180,17 @@ def _limit(what: int, most: int) -> None:
     resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
 
 
-def _change(functions: Mapping[str, list[FunctionType]], question: Question) -> None:
+def change(functions: Mapping[str, list[FunctionType]], other: Text) -> None:
     """Give the functions of a module the code that they have in the other text."""
     codes: dict[str, list[CodeType]] = defaultdict(list)
-    for code in _codes(compile(question.text, question.file, "exec")):
+    for code in _codes(compile(other.text, other.file, "exec")):
         codes[code.co_qualname].append(code)
-    loaded = functions.get(question.file)
+    loaded = functions.get(other.file)
     if loaded is None:
-        importlib.import_module(question.module)
-        loaded = _functions().get(question.file, [])
+        importlib.import_module(other.module)
+        loaded = functions_by_file().get(other.file, [])
     if not loaded:  # all tests would pass, whatever the text says
-        raise UnchangeableError(question.module)
+        raise UnchangeableError(other.module)
     by_name: dict[str, list[FunctionType]] = defaultdict(list)
     for function in sorted(loaded, key=lambda function: function.__code__.co_firstlineno):
         by_name[function.__code__.co_qualname].append(function)
@@ -195,7 +203,7 @@ def _change(functions: Mapping[str, list[FunctionType]], question: Question) -> 
             function.__code__ = code
 
 
-def _functions() -> dict[str, list[FunctionType]]:
+def functions_by_file() -> dict[str, list[FunctionType]]:
     """The functions and methods that exist, by file; not those inside of others."""
     found: dict[str, list[FunctionType]] = defaultdict(list)
     for thing in gc.get_objects():

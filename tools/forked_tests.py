@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from tools import fork_plugin
-from tools.fork_plugin import CONNECTION, Answer, Question
+from tools.fork_plugin import CONNECTION, Answer, Question, Text
 from tools.sandbox import ROOT, SOURCE, Outcome
 
 _OUTCOMES: Final = {
@@ -103,8 +103,8 @@ class ForkedTests:
         change.
         """
         name = ".".join(module.with_suffix("").parts)
-        file = str(SOURCE / module)
-        outcome = self._asked(Question(tuple(tests), timeout, file, name, text, cpu))
+        other = Text(str(SOURCE / module), name, text)
+        outcome = self._asked(Question(tuple(tests), timeout, other, cpu))
         if outcome is Outcome.TIMEOUT:
             ends = self.passes([self.last], timeout=timeout)
             return Outcome.FAILED if ends else Outcome.NO_TESTS

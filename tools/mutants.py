@@ -6,7 +6,7 @@ notice to models, to clients and to the simulator. A mutant that no test notices
 cannot be noticed, since it does the same, is listed in `equivalent_mutants.txt` with the reason and
 does not count.
 
-Which tests run which line is measured in the first run, and kept (`tools.coverage_map`).
+Which tests run the lines of the mutants is found out first (`tools.probes`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
-from tools.coverage_map import (
-    MAP,
-    PACKAGES,
-    TESTS,
-    CoverageMap,
-    coverage_map,
-    ordered,
-    tests_of,
-)
 from tools.forked_tests import ForkedTests
 from tools.mutation import Mutant, mutants, mutated
+from tools.probes import PACKAGES, TESTS, Known, measured, tests_of
 from tools.sandbox import ROOT, SOURCE, Outcome, Sandbox
 
 BAR: Final = 0.95
@@ -71,7 +63,7 @@ NO_PART: Final = frozenset({Path("openmsmq/transports/pgm/trial.py")})
 ALL: Final = "not torture and not acceptance"
 "The marks of tests that are collected: what `make test` runs."
 EQUIVALENT: Final = Path(__file__).with_name("equivalent_mutants.txt")
-KILLS: Final = MAP.with_name("kills.json")
+KILLS: Final = ROOT / "build" / "mutants" / "kills.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +140,13 @@ def equivalent(text: str) -> dict[str, str]:
     return found
 
 
-def try_all(
-    drawn: Iterable[Mutant], known: CoverageMap, kills: Kills, jobs: int
-) -> Iterator[Verdict]:
+def try_all(drawn: Iterable[Mutant], known: Known, kills: Kills, jobs: int) -> Iterator[Verdict]:
     """Give each mutant to its tests, some at a time."""
-    files = sorted(known.files) or list(TESTS)
     wide = sorted({test.partition("::")[0] for tests in WIDER.values() for test in tests})
     with ExitStack() as stack:
         free: SimpleQueue[ForkedTests] = SimpleQueue()
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
-        for forked in pool.map(lambda _: ForkedTests([*files, *wide], ALL), range(jobs)):
+        for forked in pool.map(lambda _: ForkedTests([*TESTS, *wide], ALL), range(jobs)):
             free.put(stack.enter_context(forked))
 
         def judge(mutant: Mutant) -> Verdict:
@@ -172,14 +161,13 @@ def try_all(
             yield verdict
 
 
-def judged(mutant: Mutant, known: CoverageMap, kills: Kills, forked: ForkedTests) -> Verdict:
+def judged(mutant: Mutant, known: Known, kills: Kills, forked: ForkedTests) -> Verdict:
     """Give a mutant to the tests that run its line, or else to those of its folder; then further.
 
     A test that fails without the mutant, too, has not noticed it.
     """
     module, text = mutant.module, mutated((SOURCE / mutant.module).read_text(), mutant)
-    found = ordered(known.tests(module, mutant.line), module, known.seconds)
-    tests = kills.first(found, module) or near(module)
+    tests = kills.first(known.of(mutant), module) or near(module)
     for asked, cpu in ((tests, CPU), (wider(module), CPU_WIDER)):
         outcome = forked.ask(module, text, asked, timeout=TIMEOUT, cpu=cpu)
         by = forked.last
@@ -228,8 +216,8 @@ def main() -> int:
     drawn = random.Random(seed).sample(every, min(given.count, len(every)))  # noqa: S311
     counted = [mutant for mutant in drawn if mutant.name not in known]
     print(f"{len(drawn)} of {len(every)} mutants, {len(drawn) - len(counted)} known as equivalent")
-    covered, kills, verdicts = coverage_map(given.jobs), Kills.read(KILLS), []
-    for verdict in try_all(counted, covered, kills, given.jobs):
+    reached, kills, verdicts = measured(counted, given.jobs), Kills.read(KILLS), []
+    for verdict in try_all(counted, reached, kills, given.jobs):
         verdicts.append(verdict)
         print(f"{len(verdicts):3}/{len(counted)} {verdict}", flush=True)
         kills.write(KILLS)

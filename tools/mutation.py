@@ -99,6 +99,11 @@ def mutated(source: str, mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(Replace().visit(tree)))
 
 
+def changed_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """What each mutant of a module changes, by their numbers."""
+    return (node for _, node, _ in _all_changes(tree))
+
+
 def _all_changes(tree: ast.Module) -> Iterator[tuple[str, ast.AST, Change]]:
     for function, inside in _functions(tree):
         for node in inside:

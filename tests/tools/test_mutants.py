@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import tools.mutants
-from tools.coverage_map import CoverageMap, Covered, span_at, spans
 from tools.forked_tests import ForkedTests
 from tools.mutants import (
     EQUIVALENT,
@@ -23,6 +22,7 @@ from tools.mutants import (
     wider,
 )
 from tools.mutation import Mutant, mutants
+from tools.probes import Known
 from tools.sandbox import ROOT, SOURCE, Outcome
 
 MODULE = Path("openmsmq/engine/messages/cursor.py")
@@ -88,22 +88,16 @@ def drawn_from(function: str) -> list[Mutant]:
     return [mutant for mutant in mutants(source, MODULE) if mutant.function == function]
 
 
-def covered_by(test: str, drawn: list[Mutant]) -> CoverageMap:
-    """A map in which one test runs the lines of some mutants."""
-    known, found = CoverageMap(seconds={test: 0.1}), spans((SOURCE / MODULE).read_text())
-    for mutant in drawn:
-        span = span_at(found, mutant.line)
-        assert span is not None
-        covered = known.functions.setdefault((MODULE, span.name), Covered(span.digest))
-        covered.lines[mutant.line - span.first] = {test}
-    return known
+def run_by(test: str, drawn: list[Mutant]) -> Known:
+    """One test runs what some mutants change."""
+    return Known({mutant: {test} for mutant in drawn}, {test: 0.1})
 
 
 @pytest.mark.slow
 def test_a_mutant_that_no_test_runs_survives(forked: ForkedTests) -> None:
     other = Path("openmsmq/engine/outgoing/sequences.py")
     mutant = next(mutants((SOURCE / other).read_text(), other))
-    verdict = judged(mutant, CoverageMap(), Kills(), forked)
+    verdict = judged(mutant, Known(), Kills(), forked)
     assert (verdict.outcome, verdict.is_killed) == (Outcome.NO_TESTS, False)
     assert "SURVIVED" in str(verdict)
 
@@ -116,7 +110,7 @@ def test_what_the_tests_of_its_line_do_not_notice_is_given_to_others(
     monkeypatch.setattr(tools.mutants, "wider", lambda _: [TEST.partition("::")[0]])
     with ForkedTests(["tests/unit/wire", TEST.partition("::")[0]]) as forked:
         found = drawn_from("QueueCursor.seek_peek")
-        assert any(judged(m, CoverageMap(), Kills(), forked).is_killed for m in found)
+        assert any(judged(m, Known(), Kills(), forked).is_killed for m in found)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -129,7 +123,7 @@ def test_only_what_fails_was_noticed(outcome: Outcome) -> None:
 def test_a_mutant_is_given_to_the_tests_of_its_line(forked: ForkedTests) -> None:
     source = (SOURCE / MODULE).read_text()
     found = drawn_from("QueueCursor.seek_peek")
-    known = covered_by(TEST, found)
+    known = run_by(TEST, found)
     verdicts = [judged(mutant, known, Kills(), forked) for mutant in found]
     assert {verdict.by for verdict in verdicts if verdict.is_killed} == {TEST}
     assert (SOURCE / MODULE).read_text() == source
@@ -143,7 +137,7 @@ def test_a_test_that_fails_without_the_mutant_has_not_noticed_it(tmp_path: Path)
     with ForkedTests([str(file)]) as forked:
         unsound = f"{file.name}::test_always"
         assert not forked.passes([unsound], timeout=60)
-        known = covered_by(unsound, [found])
+        known = run_by(unsound, [found])
         assert not judged(found, known, Kills(), forked).is_killed
 
 
@@ -152,9 +146,9 @@ def test_all_are_tried_in_the_order_in_which_they_were_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tools.mutants, "WIDER", {"engine": (TEST,)})
+    monkeypatch.setattr(tools.mutants, "TESTS", (TEST.partition("::")[0],))
     drawn = list(mutants((SOURCE / MODULE).read_text(), MODULE))[:4]
-    known, kills = covered_by(TEST, drawn), Kills()
-    known.files = {TEST.partition("::")[0]: ""}
+    known, kills = run_by(TEST, drawn), Kills()
     verdicts = list(try_all(drawn, known, kills, 1))
     assert [verdict.mutant for verdict in verdicts] == drawn
     assert sum(kills.counts[str(MODULE)].values()) == sum(one.is_killed for one in verdicts)
