@@ -198,13 +198,13 @@ class Arrivals:
         head: Head | None = None,
     ) -> None:
         """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
-        duplicates = self._core.duplicates
         if self._has_come(scopes, key):
             self._counter(work).count("duplicates")
-            if key in duplicates:
-                duplicates.note(work.origin.owner, [key], self._core.timeline.now)
-            return
-        self._put(work, packet, head)
+            now = self._core.timeline.now
+            if key in self._staged or not self._core.duplicates.is_aged(key, now):
+                return
+        else:
+            self._put(work, packet, head)
         self._staged.add(key)
         work.keys.append(key)
 

@@ -134,6 +134,14 @@ class Duplicates:
         """Whether a message has come before."""
         return key in self._seen
 
+    def is_aged(self, key: bytes, now: int) -> bool:
+        """Whether a message that came before was not written down in this second: now it is to be.
+
+        It is remembered from then on, after a restart, too.
+        """
+        group = self._seen.get(key)
+        return group is not None and (group.row == _NO_ROW or group.time != now)
+
     def has_any(self, keys: Iterable[bytes]) -> bool:
         """Whether one of several messages has come before."""
         return not self._seen.keys().isdisjoint(keys)
@@ -158,7 +166,7 @@ class Duplicates:
         self._trim(now)
 
     def note(self, owner: Owner, keys: Sequence[bytes], now: int) -> None:
-        """Express messages came, or some that had come before came again."""
+        """Express messages came, for the first time or again."""
         if not keys:
             return
         pool = self._pools[owner.is_known]

@@ -335,6 +335,28 @@ def test_what_comes_twice_is_remembered_for_longer(station: Station) -> None:
     assert station.bodies() == ["1", "2"]
 
 
+def test_so_it_is_after_a_restart(station: Station) -> None:
+    """MQQB-226, MQQB-229: the row of the first is gone when it is old, that of the last is not."""
+    give(station, parcel("1"))
+    for number in range(2, 5):
+        station.world.tick(1000)
+        give(station, parcel("1"))
+        give(station, parcel(str(number), number=number))
+    again = station.restart()
+    give(again, parcel("1"))
+    assert again.bodies() == ["1", "2", "3", "4"]
+
+
+def test_what_comes_again_and_again_is_written_down_once_a_second(station: Station) -> None:
+    """No one can fill the disk with it."""
+    for second in range(1, 4):
+        for _ in range(3):
+            give(station, parcel("1"))
+        assert len(station.rows(SEEN)) == second
+        station.world.tick(1)
+    assert station.world.count("duplicates") == 8
+
+
 def test_a_duplicate_of_what_is_being_written_is_not_known_for_good(station: Station) -> None:
     """MQQB-236: the commit may fail still."""
     station.begin(parcel("1"), parcel("1"))
