@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 
 from openmsmq.rpc.interface import RpcCall, RpcInterface, RpcMethod
 from openmsmq.rpc.limits import INTERFACES_MAX, PRINCIPAL_NAME_MAX
-from openmsmq.rpc.ndr.kinds import ByteArray, Deferring, IntegerArray, Pointer, Scope
-from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter
+from openmsmq.rpc.ndr.kinds import ByteArray, IntegerArray, NdrKind, Pointer, read_elements
+from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, Scope
 from openmsmq.rpc.ndr.structure import IntegerRange, Structure, nested, structure
 from openmsmq.rpc.status import RpcStatus
 from openmsmq.rpc.syntax import SyntaxId
@@ -42,7 +42,7 @@ class OfferedInterface(Structure):
     minor: U16
 
 
-class InterfaceVector(Deferring):
+class InterfaceVector(NdrKind):
     """rpc_if_id_vector_t: pointers after their count, and its copy before it (C706 14.3.7.2)."""
 
     alignment = widest = 4
@@ -53,8 +53,7 @@ class InterfaceVector(Deferring):
         count = reader.number("I", f"{name}.count")
         if count != capacity or count > INTERFACES_MAX:
             reader.fail(name, f"{count} of {capacity} interfaces")
-        found = [self._element.read(reader, f"{name}[{at}]", {}) for at in range(count)]
-        return lambda: tuple(one() for one in found)
+        return read_elements(reader, self._element, name, count)
 
     def write(self, writer: NdrWriter, value: tuple[OfferedInterface, ...], scope: Scope) -> None:
         writer.number("I", len(value))

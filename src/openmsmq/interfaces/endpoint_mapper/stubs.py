@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 from openmsmq.interfaces.limits import ANNOTATION_MAX, ENTRIES_MAX, TOWER_SIZE_MAX
-from openmsmq.rpc.ndr.kinds import Deferring, FullPointer, NdrArray, NdrKind, Scope, Uuid
-from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter
+from openmsmq.rpc.ndr.kinds import FullPointer, NdrArray, NdrKind, Uuid
+from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, Scope
 from openmsmq.rpc.ndr.structure import ContextHandle, IntegerRange, Structure, nested, structure
 from openmsmq.rpc.syntax import SyntaxId
 from openmsmq.wire.fixed import U16, U32, Guid
@@ -76,7 +76,7 @@ class Listed:
     items: tuple[Any, ...]
 
 
-class ListedArray(Deferring):
+class ListedArray(NdrKind):
     """An array whose max_count is what was asked for, and whose actual_count is what there is."""
 
     alignment = 4

@@ -17,11 +17,10 @@ from openmsmq.rpc.ndr.kinds import (
     IntegerArray,
     NdrKind,
     Pointer,
-    Scope,
     Union,
     Uuid,
 )
-from openmsmq.rpc.ndr.stream import NdrReader
+from openmsmq.rpc.ndr.stream import NdrReader, Scope
 from openmsmq.rpc.ndr.structure import Structure, nested, structure
 
 CORRELATION_SIZE: Final = 20

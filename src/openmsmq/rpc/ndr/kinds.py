@@ -1,20 +1,23 @@
 """The kinds of NDR values, from integers to unions ([MS-RPCE] 2.2.4; C706 14.2, 14.3).
 
 A kind reads and writes one value. What it has to agree with, a count or the selector of a union,
-is a field of the structure around it; `scope` has the fields by name. Reading a value that holds
-pointers gives a function which makes the value when all pointees have been read.
+is a field of the structure around it; `scope` has the fields by name. What a pointer points to is
+put into the scope when it has been read; a value that holds pointers is at first a function, which
+makes the value when all pointees have been read.
 """
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final
+from struct import Struct
+from typing import Any, Final
 from uuid import UUID
 
-from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, layout_of
+from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, Scope, layout_of
 from openmsmq.wire.text import decode_utf16, encode_utf16z
 
-Scope = Mapping[str, Any]
 CODES: Final = {"B": 1, "H": 2, "I": 4, "Q": 8, "b": 1, "h": 2, "i": 4, "q": 8}
 "Bytes of the integers, by their code of `struct`."
 
@@ -26,10 +29,9 @@ class NdrKind:
     "Where its first byte may stand."
     widest: int = 1
     "The alignment it asks of the structure it lies in."
-    defers: ClassVar[bool] = False
 
     def read(self, reader: NdrReader, name: str, scope: Scope) -> Any:
-        """The value, or a function that makes it if the kind defers."""
+        """The value, or a function that makes it; a pointer puts it into the scope later."""
         raise NotImplementedError
 
     def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
@@ -37,10 +39,9 @@ class NdrKind:
         raise NotImplementedError
 
 
-class Deferring(NdrKind):
-    """A kind that holds pointers."""
-
-    defers = True
+def made(value: Any) -> Any:
+    """A value that was read, all pointees being there."""
+    return value() if callable(value) else value
 
 
 class Integer(NdrKind):
@@ -50,10 +51,19 @@ class Integer(NdrKind):
         self.code = code
         self.alignment = self.widest = CODES[code]
         self.least, self.most = least, most
+        self._unpack = {order: Struct(order + code).unpack_from for order in ("<", ">")}
+        self._pack = Struct("<" + code).pack
 
     def read(self, reader: NdrReader, name: str, scope: Scope) -> int:
-        value = reader.number(self.code, name)
-        self.check(reader, name, value)
+        """The next integer, at its alignment; most values are integers."""
+        size = self.alignment
+        start = reader.offset + -reader.offset % size
+        if start + size > reader.end:
+            reader.number(self.code, name)  # says what is wrong
+        reader.offset = start + size
+        value: int = self._unpack[reader.order](reader.data, start)[0]
+        if self.least is not None or self.most is not None:
+            self.check(reader, name, value)
         return value
 
     def check(self, reader: NdrReader, name: str, value: int) -> None:
@@ -67,7 +77,10 @@ class Integer(NdrKind):
             reader.fail(name, f"{value} is more than {self.most}")
 
     def write(self, writer: NdrWriter, value: int, scope: Scope) -> None:
-        writer.number(self.code, value)
+        out = writer.out
+        if gap := -len(out) % self.alignment:
+            out += bytes(gap)
+        out += self._pack(value)
 
 
 class FixedBytes(NdrKind):
@@ -114,9 +127,8 @@ class HandleKind(NdrKind):
         writer.out += value.bytes_le
 
 
-def sizes(reader: NdrReader, name: str, most: int, size_is: int | None) -> int:
+def checked_size(reader: NdrReader, name: str, count: int, most: int, size_is: int | None) -> int:
     """A max_count within bounds that agrees with its field (C706 14.3.3; [MS-MQRR] 3.1.4)."""
-    count = reader.number("I", f"{name}.max_count")
     if count > most:
         reader.fail(name, f"{count} elements are more than {most}")
     if size_is is not None and count != size_is:
@@ -124,11 +136,18 @@ def sizes(reader: NdrReader, name: str, most: int, size_is: int | None) -> int:
     return count
 
 
-def actual(reader: NdrReader, name: str, maximum: int, length_is: int | None) -> int:
-    """An actual_count behind an offset that has to be 0 (C706 14.3.3.4)."""
-    if offset := reader.number("I", f"{name}.offset"):
+def varying_counts(
+    reader: NdrReader,
+    name: str,
+    most: int,
+    size_is: int | None = None,
+    length_is: int | None = None,
+) -> int:
+    """An actual_count behind a max_count and an offset that has to be 0 (C706 14.3.3.4)."""
+    maximum, offset, count = reader.numbers("III", f"{name}.counts")
+    checked_size(reader, name, maximum, most, size_is)
+    if offset:
         reader.fail(name, f"offset {offset} is not 0")
-    count = reader.number("I", f"{name}.actual_count")
     if count > maximum:
         reader.fail(name, f"actual_count {count} is more than max_count {maximum}")
     if length_is is not None and count != length_is:
@@ -156,19 +175,21 @@ class Sized(NdrKind):
 
     def read_counts(self, reader: NdrReader, name: str, scope: Scope) -> int:
         """The number of elements that follow."""
-        maximum = sizes(reader, name, self.most, scope.get(self.size_is or ""))
-        if not self.varying:
-            return maximum
-        return actual(reader, name, maximum, scope.get(self.length_is or ""))
+        size_is = scope.get(self.size_is or "")
+        if self.varying:
+            length_is = scope.get(self.length_is or "")
+            return varying_counts(reader, name, self.most, size_is, length_is)
+        count = reader.number("I", f"{name}.max_count")
+        return checked_size(reader, name, count, self.most, size_is)
 
     def write_counts(self, writer: NdrWriter, count: int, scope: Scope) -> None:
         """The counts of an array; those that are fields, too, have to agree."""
         maximum = scope.get(self.size_is or "", count)
         assert count == maximum or (self.varying and count < maximum), f"{count} of {maximum}"
-        writer.number("I", maximum)
         if self.varying:
-            writer.number("I", 0)
-            writer.number("I", count)
+            writer.numbers("III", maximum, 0, count)
+        else:
+            writer.number("I", maximum)
 
 
 class ByteArray(Sized):
@@ -194,8 +215,10 @@ class IntegerArray(Sized):
         if not count:
             return ()
         reader.align_to(CODES[self.code])
-        start = reader.need(count * CODES[self.code], name)
-        return layout_of(f"{reader.order}{count}{self.code}").unpack_from(reader.data, start)
+        found = array(self.code, reader.take(count * CODES[self.code], name))
+        if (reader.order == "<") != (sys.byteorder == "little"):
+            found.byteswap()
+        return tuple(found)
 
     def write(self, writer: NdrWriter, value: tuple[int, ...], scope: Scope) -> None:
         self.write_counts(writer, len(value), scope)
@@ -216,8 +239,7 @@ class WideString(NdrKind):
         self.most = most
 
     def read(self, reader: NdrReader, name: str, scope: Scope) -> str:
-        count = actual(reader, name, sizes(reader, name, self.most, None), None)
-        raw = reader.take(2 * count, name)
+        raw = reader.take(2 * varying_counts(reader, name, self.most), name)
         if raw[-2:] != b"\0\0":
             reader.fail(name, "text without its terminating null")
         if reader.order == ">":
@@ -228,12 +250,11 @@ class WideString(NdrKind):
 
     def write(self, writer: NdrWriter, value: str, scope: Scope) -> None:
         raw = encode_utf16z(value)
-        for number in (len(raw) // 2, 0, len(raw) // 2):
-            writer.number("I", number)
+        writer.numbers("III", len(raw) // 2, 0, len(raw) // 2)
         writer.out += raw
 
 
-class NdrArray(Sized, Deferring):
+class NdrArray(Sized):
     """An array of values of another kind, a tuple here."""
 
     def __init__(self, element: NdrKind, **sized: Any) -> None:
@@ -245,11 +266,7 @@ class NdrArray(Sized, Deferring):
         count = self.read_counts(reader, name, scope)
         if count > reader.remaining:  # no element is empty
             reader.fail(name, f"{count} elements cannot lie in {reader.remaining} bytes")
-        element = self.element
-        values = [element.read(reader, f"{name}[{at}]", {}) for at in range(count)]
-        if element.defers:
-            return lambda: tuple(value() for value in values)
-        return lambda: tuple(values)
+        return read_elements(reader, self.element, name, count)
 
     def write(self, writer: NdrWriter, value: tuple[Any, ...], scope: Scope) -> None:
         self.write_counts(writer, len(value), scope)
@@ -257,7 +274,30 @@ class NdrArray(Sized, Deferring):
             self.element.write(writer, one, {})
 
 
-class Pointer(Deferring):
+def read_elements(
+    reader: NdrReader, element: NdrKind, name: str, count: int
+) -> Callable[[], tuple[Any, ...]]:
+    """The elements of an array, which may hold pointers."""
+    values: Scope = {}
+    for at in range(count):
+        place = f"{name}[{at}]"
+        values[place] = element.read(reader, place, values)
+    return lambda: tuple(made(value) for value in values.values())
+
+
+class _NoElements:
+    """What NULL stands for where an array could be."""
+
+    def __init__(self, size_is: str) -> None:
+        self._size_is = size_is
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> None:
+        """NULL cannot have elements ([MS-RPCE] 3.1.1.5.3.3.1.2; [MS-MQRR] 3.1.4)."""
+        if size := scope.get(self._size_is, 0):
+            reader.fail(name, f"NULL where {size} elements are announced")
+
+
+class Pointer(NdrKind):
     """A unique pointer: NULL, or what it points to, later ([MS-RPCE] 2.2.4.9; C706 14.3.12).
 
     A reference pointer is written as what it points to and needs no kind of its own.
@@ -268,66 +308,51 @@ class Pointer(Deferring):
     def __init__(self, target: NdrKind, *, sizes_null: bool = False) -> None:
         """`sizes_null` says that NULL may have a size beside it, which means nothing."""
         self.target = target
-        self._sizes_null = sizes_null
+        size_is = target.size_is if isinstance(target, Sized) and not sizes_null else None
+        self._null = _NoElements(size_is) if size_is else None
 
-    def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
-        referent = reader.number("I", name)
-        if not referent:
-            reader.defer(lambda: self._check_null(reader, name, scope))
-            return _null
-        return self._deferred(reader, name, scope, [])
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Any:
+        """Read a referent, and have what it leads to put into the scope."""
+        return self.follow(reader, reader.number("I", name), name, scope)
 
-    def _deferred(
-        self, reader: NdrReader, name: str, scope: Scope, cell: list[object]
-    ) -> Callable[[], Any]:
-        reader.defer(lambda: cell.append(self.target.read(reader, name, scope)))
-        return lambda: self._value(cell)
-
-    def _value(self, cell: list[object]) -> Any:
-        value: Any = cell[0]
-        return value() if self.target.defers else value
-
-    def _check_null(self, reader: NdrReader, name: str, scope: Scope) -> None:
-        """NULL cannot have elements ([MS-RPCE] 3.1.1.5.3.3.1.2; [MS-MQRR] 3.1.4)."""
-        target = self.target
-        if self._sizes_null or not isinstance(target, Sized):
-            return
-        if size := scope.get(target.size_is or "", 0):
-            reader.fail(name, f"NULL where {size} elements are announced")
+    def follow(self, reader: NdrReader, referent: int, name: str, scope: Scope) -> Any:
+        """Have what a referent leads to put into the scope; None until then, and for NULL."""
+        if referent:
+            reader.defer(self.target, name, scope)
+        elif self._null is not None:
+            reader.defer(self._null, name, scope)
 
     def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         """Write a referent now, and what it leads to behind the fixed part.
 
         ([MS-MQMP] 2.2.3.2, 3.1.4.17, 3.1.4.23)
         """
+        writer.number("I", self.lead(writer, value, scope))
+
+    def lead(self, writer: NdrWriter, value: Any, scope: Scope) -> int:
+        """A referent, with what it leads to written later; 0 for NULL."""
         if value is None:
-            writer.number("I", 0)
-            return
-        writer.number("I", writer.referent())
-        writer.defer(lambda: self.target.write(writer, value, scope))
+            return 0
+        writer.defer(self.target, value, scope)
+        return writer.referent()
 
 
 class FullPointer(Pointer):
     """A pointer that may repeat another: its pointee travels once (C706 14.3.10)."""
 
-    def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
-        referent = reader.number("I", name)
-        if not referent:
-            reader.defer(lambda: self._check_null(reader, name, scope))
-            return _null
+    def follow(self, reader: NdrReader, referent: int, name: str, scope: Scope) -> Any:
         known = reader.full_pointers.get(referent)
         if known is not None:
-            if known[0] is not self.target:
+            target, known_name, known_scope = known
+            if target is not self.target:
                 reader.fail(name, "repeats a pointer to something else")
-            cell = known[1]
-            assert isinstance(cell, list)
-            return lambda: self._value(cell)
-        new: list[object] = []
-        reader.full_pointers[referent] = [self.target, new]
-        return self._deferred(reader, name, scope, new)
+            return lambda: made(known_scope[known_name])
+        if referent:
+            reader.full_pointers[referent] = self.target, name, scope
+        return super().follow(reader, referent, name, scope)
 
 
-class Union(Deferring):
+class Union(NdrKind):
     """A union whose selector is a field before it; the selector travels again as its tag.
 
     Tag and arm stand at their own alignment, as without `ms_union` ([MS-RPCE] 2.2.4.5, 2.2.4.8;
@@ -340,7 +365,7 @@ class Union(Deferring):
         self.alignment = CODES[code]
         self.widest = max([self.alignment, *(arm.widest for arm in arms.values() if arm)])
 
-    def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Any:
         """Read the tag, which has to be the selector, and its arm ([MS-MQMP] 2.2.3.5)."""
         tag = reader.number(self.code, f"{name}.tag")
         if tag != scope[self.switch]:
@@ -348,13 +373,7 @@ class Union(Deferring):
         if tag not in self.arms:
             reader.fail(name, f"there is no arm {tag}")
         arm = self.arms[tag]
-        if arm is None:
-            return _null
-        value = arm.read(reader, name, scope)
-        if arm.defers:
-            made: Callable[[], Any] = value
-            return made
-        return lambda: value
+        return None if arm is None else arm.read(reader, name, scope)
 
     def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         tag: int = scope[self.switch]
@@ -364,7 +383,3 @@ class Union(Deferring):
             assert value is None, f"arm {tag} is empty"
         else:
             arm.write(writer, value, scope)
-
-
-def _null() -> None:
-    """What a NULL pointer points to."""

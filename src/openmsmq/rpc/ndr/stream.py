@@ -7,10 +7,9 @@ still to be read or written, which `flush` works off.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from struct import Struct
-from typing import Final, Literal
+from typing import Any, Final, Literal, Protocol
 from uuid import UUID
 
 from openmsmq.rpc.limits import DEPTH_MAX
@@ -21,6 +20,26 @@ Order = Literal["<", ">"]
 
 FIRST_REFERENT: Final = 0x0002_0000
 REFERENT_STEP: Final = 4
+
+
+Scope = dict[str, Any]
+"The fields of the structure that is read or written, by name."
+
+
+class Readable(Protocol):
+    """What can be read later."""
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Any:
+        """The value at the reader."""
+        ...
+
+
+class Writable(Protocol):
+    """What can be written later."""
+
+    def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        """Write a value."""
+        ...
 
 
 @cache
@@ -37,10 +56,10 @@ class NdrReader(Reader):
     def __init__(self, data: bytes, order: Order = "<", offset: int = 0) -> None:
         super().__init__(data, offset)
         self.order: Order = order
-        self._deferred: list[Callable[[], None]] = []
+        self._deferred: list[tuple[Readable, str, Scope]] = []
         self._depth = 0
-        self.full_pointers: dict[int, list[object]] = {}
-        "What the full pointers of these data point to, by referent."
+        self.full_pointers: dict[int, tuple[Readable, str, Scope]] = {}
+        "What the full pointers of these data point to, and where that is put, by referent."
 
     def align_to(self, boundary: int) -> None:
         """Skip the gap before a value; its bytes mean nothing ([MS-RPCE] 3.1.1.5.3.2)."""
@@ -53,13 +72,19 @@ class NdrReader(Reader):
         value: int = layout.unpack_from(self.data, self.need(layout.size, name))[0]
         return value
 
+    def numbers(self, codes: str, name: str) -> tuple[int, ...]:
+        """Neighbouring integers of one size."""
+        layout = layout_of(self.order + codes)
+        self.align_to(layout.size // len(codes))
+        return layout.unpack_from(self.data, self.need(layout.size, name))
+
     def uuid(self, raw: bytes) -> UUID:
         """The UUID of 16 bytes, whose first three parts are in the data's byte order."""
         return UUID(bytes_le=raw) if self.order == "<" else UUID(bytes=raw)
 
-    def defer(self, read: Callable[[], None]) -> None:
-        """Have a pointee read behind the construct that is being read."""
-        self._deferred.append(read)
+    def defer(self, kind: Readable, name: str, scope: Scope) -> None:
+        """Have a pointee read behind the construct that is being read, and put into `scope`."""
+        self._deferred.append((kind, name, scope))
 
     def flush(self) -> None:
         """Read what was deferred; a pointee's own pointees follow it directly."""
@@ -69,9 +94,10 @@ class NdrReader(Reader):
             self.fail("pointer", f"pointers lie more than {DEPTH_MAX} deep in each other")
         self._depth += 1
         deferred, self._deferred = self._deferred, []
-        for read in deferred:
-            read()
-            self.flush()
+        for kind, name, scope in deferred:
+            scope[name] = kind.read(self, name, scope)
+            if self._deferred:
+                self.flush()
         self._depth -= 1
 
 
@@ -82,7 +108,7 @@ class NdrWriter:
 
     def __init__(self) -> None:
         self.out = bytearray()
-        self._deferred: list[Callable[[], None]] = []
+        self._deferred: list[tuple[Writable, Any, Scope]] = []
         self._referent = FIRST_REFERENT
 
     def align_to(self, boundary: int) -> None:
@@ -95,18 +121,25 @@ class NdrWriter:
         self.align_to(layout.size)
         self.out += layout.pack(value)
 
+    def numbers(self, codes: str, *values: int) -> None:
+        """Neighbouring integers of one size."""
+        layout = layout_of("<" + codes)
+        self.align_to(layout.size // len(codes))
+        self.out += layout.pack(*values)
+
     def referent(self) -> int:
         """A number for a pointer that is not NULL, different from all others of these data."""
         self._referent += REFERENT_STEP
         return self._referent - REFERENT_STEP
 
-    def defer(self, write: Callable[[], None]) -> None:
+    def defer(self, kind: Writable, value: Any, scope: Scope) -> None:
         """Have a pointee written behind the construct that is being written."""
-        self._deferred.append(write)
+        self._deferred.append((kind, value, scope))
 
     def flush(self) -> None:
         """Write what was deferred; a pointee's own pointees follow it directly."""
         deferred, self._deferred = self._deferred, []
-        for write in deferred:
-            write()
-            self.flush()
+        for kind, value, scope in deferred:
+            kind.write(self, value, scope)
+            if self._deferred:
+                self.flush()

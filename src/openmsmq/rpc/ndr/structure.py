@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from struct import Struct
 from typing import (
     Annotated,
     Any,
@@ -26,17 +25,16 @@ from typing import (
 from uuid import UUID
 
 from openmsmq.rpc.ndr.kinds import (
-    Deferring,
     FixedBytes,
     HandleKind,
     Integer,
     NdrKind,
     Pointer,
-    Scope,
     Sized,
     Uuid,
 )
-from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, Order
+from openmsmq.rpc.ndr.row import FieldRow, NamedKind, rows_of
+from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, Order, Scope
 
 ContextHandle = Annotated[UUID, HandleKind()]
 "A context handle; the nil UUID is NULL."
@@ -55,8 +53,10 @@ class Structure:
     """A structure, or the arguments or results of a call, declared by its annotated fields."""
 
     __slots__ = ()
-    _kinds: ClassVar[tuple[tuple[str, NdrKind], ...]]
-    _plain: ClassVar[Plain | None]
+    _kinds: ClassVar[tuple[NamedKind, ...]]
+    _rows: ClassVar[list[FieldRow | NamedKind]]
+    _plain: ClassVar[FieldRow | None]
+    "All fields, if no pointer, array or union is among them."
     ALIGNMENT: ClassVar[int]
     "Its widest member's (C706 14.3.7)."
     _is_whole: ClassVar[bool]
@@ -70,33 +70,59 @@ class Structure:
     @classmethod
     def decode_from(cls, reader: NdrReader) -> Self:
         """The arguments at the reader, which is then behind them; `Malformed`."""
+        values: Scope = {}
         if cls._plain is not None:
-            return cls(*cls._plain.read(reader))
-        values: dict[str, Any] = {}
-        for name, kind in cls._kinds:
-            values[name] = kind.read(reader, name, values)
-            if not cls._is_whole:
+            cls._plain.read(reader, values)
+            return cls(*values.values())
+        if cls._is_whole:
+            cls._read_rows(reader, values)
+            reader.flush()
+        else:
+            for name, kind in cls._kinds:
+                values[name] = kind.read(reader, name, values)
                 reader.flush()
-        reader.flush()
-        return cls(*_resolved(cls._kinds, values))
+        return cls._made(values)
+
+    @classmethod
+    def _read_rows(cls, reader: NdrReader, values: Scope) -> None:
+        for row in cls._rows:
+            if isinstance(row, FieldRow):
+                row.read(reader, values)
+            else:
+                name, kind = row
+                values[name] = kind.read(reader, name, values)
+
+    @classmethod
+    def _made(cls, values: Scope) -> Self:
+        """The structure, all pointees being there."""
+        return cls(*[value() if callable(value) else value for value in values.values()])
 
     def encode(self) -> bytes:
         """The bytes of these arguments, in the order of the fields.
 
         ([MS-MQMP] 2.2.3.2, 3.1.4.2, 3.1.4.3)
         """
-        if self._plain is not None:
-            return self._plain.pack(self._values())
         writer = NdrWriter()
-        values = self._values()
-        for name, kind in self._kinds:
-            kind.write(writer, values[name], values)
-            if not self._is_whole:
+        if self._is_whole or self._plain is not None:
+            self._write_rows(writer)
+            writer.flush()
+        else:
+            values = self._values()
+            for name, kind in self._kinds:
+                kind.write(writer, values[name], values)
                 writer.flush()
-        writer.flush()
         return bytes(writer.out)
 
-    def _values(self) -> dict[str, Any]:
+    def _write_rows(self, writer: NdrWriter) -> None:
+        values = self._values()
+        for row in self._rows:
+            if isinstance(row, FieldRow):
+                row.write(writer, values)
+            else:
+                name, kind = row
+                kind.write(writer, values[name], values)
+
+    def _values(self) -> Scope:
         return {name: getattr(self, name) for name, _ in self._kinds}
 
 
@@ -114,7 +140,9 @@ def structure(cls: type[StructureT]) -> type[StructureT]:
     made._is_whole = any(
         size in names[at:] for at, (_, kind) in enumerate(made._kinds) for size in _sizes_of(kind)
     )
-    made._plain = Plain.of(made._kinds)
+    made._rows = rows_of(made._kinds, made.ALIGNMENT)
+    first = made._rows[0] if len(made._rows) == 1 else None
+    made._plain = first if isinstance(first, FieldRow) and first.is_plain else None
     return made
 
 
@@ -146,76 +174,6 @@ def _kind_of(hint: Any) -> NdrKind:
     return Integer(code, bounds.least, bounds.most) if bounds else Integer(code)
 
 
-class Plain:
-    """Fields of fixed size that can be read and written at once: no pointers, arrays or unions."""
-
-    def __init__(self, kinds: tuple[tuple[str, NdrKind], ...], codes: str) -> None:
-        self.layouts = {order: Struct(order + codes) for order in ("<", ">")}
-        self.size = self.layouts["<"].size
-        self.kinds = kinds
-        self._checked = [
-            (at, name, kind)
-            for at, (name, kind) in enumerate(kinds)
-            if isinstance(kind, Integer) and (kind.least, kind.most) != (None, None)
-        ]
-        self._uuids = [
-            at for at, (_, kind) in enumerate(kinds) if isinstance(kind, Uuid | HandleKind)
-        ]
-
-    @classmethod
-    def of(cls, kinds: tuple[tuple[str, NdrKind], ...]) -> Plain | None:
-        """The fields as one layout, if all of them are of fixed size."""
-        codes: list[str] = []
-        size = 0
-        for _, kind in kinds:
-            code = _plain_code(kind)
-            if code is None:
-                return None
-            gap = -size % kind.alignment
-            codes.append("x" * gap + code)
-            size += gap + Struct("<" + code).size
-        return cls(kinds, "".join(codes))
-
-    def read(self, reader: NdrReader) -> list[Any]:
-        """The values at the reader."""
-        if self.size > reader.remaining:
-            self._fail(reader)
-        start = reader.offset
-        values = list(self.layouts[reader.order].unpack_from(reader.data, start))
-        for at, name, kind in self._checked:
-            kind.check(reader, name, values[at])
-        for at in self._uuids:
-            values[at] = reader.uuid(values[at])
-        reader.offset = start + self.size
-        return values
-
-    def _fail(self, reader: NdrReader) -> None:
-        """Name the first field that does not fit."""
-        for name, kind in self.kinds:
-            kind.read(reader, name, {})
-        raise AssertionError("the fields fit")
-
-    def pack(self, values: dict[str, Any]) -> bytes:
-        """The bytes of values."""
-        packed = list(values.values())
-        for at in self._uuids:
-            packed[at] = packed[at].bytes_le
-        return self.layouts["<"].pack(*packed)
-
-
-def _plain_code(kind: NdrKind) -> str | None:
-    match kind:
-        case Integer():
-            return kind.code
-        case FixedBytes():
-            return f"{kind.size}s"
-        case Uuid():
-            return "16s"
-        case HandleKind():
-            return "4x16s"
-    return None
-
-
 class _Plain(NdrKind):
     """A structure of fixed size inside of others."""
 
@@ -224,18 +182,14 @@ class _Plain(NdrKind):
         self.alignment = self.widest = cls.ALIGNMENT
 
     def read(self, reader: NdrReader, name: str, scope: Scope) -> Structure:
-        reader.align_to(self.alignment)
         with reader.section(name):
-            assert self.cls._plain is not None
-            return self.cls(*self.cls._plain.read(reader))
+            return self.cls.decode_from(reader)
 
     def write(self, writer: NdrWriter, value: Structure, scope: Scope) -> None:
-        writer.align_to(self.alignment)
-        assert self.cls._plain is not None
-        writer.out += self.cls._plain.pack(value._values())
+        value._write_rows(writer)
 
 
-class _Composed(Deferring):
+class _Composed(NdrKind):
     """A structure with pointers or unions inside of others."""
 
     def __init__(self, cls: type[Structure]) -> None:
@@ -246,20 +200,11 @@ class _Composed(Deferring):
 
     def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Structure]:
         reader.align_to(self.alignment)
-        values: dict[str, Any] = {}
-        cls = self.cls
+        values: Scope = {}
         with reader.section(name):
-            for field, kind in cls._kinds:
-                values[field] = kind.read(reader, field, values)
-        return lambda: cls(*_resolved(cls._kinds, values))
+            self.cls._read_rows(reader, values)
+        return lambda: self.cls._made(values)
 
     def write(self, writer: NdrWriter, value: Structure, scope: Scope) -> None:
         writer.align_to(self.alignment)
-        values = value._values()
-        for field, kind in self.cls._kinds:
-            kind.write(writer, values[field], values)
-
-
-def _resolved(kinds: tuple[tuple[str, NdrKind], ...], values: dict[str, Any]) -> list[Any]:
-    """The final values, all pointees being there."""
-    return [values[name]() if kind.defers else values[name] for name, kind in kinds]
+        value._write_rows(writer)

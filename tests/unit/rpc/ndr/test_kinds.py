@@ -17,6 +17,7 @@ from openmsmq.rpc.ndr.kinds import (
     Pointer,
     Union,
     WideString,
+    made,
 )
 from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, Order
 from openmsmq.rpc.ndr.structure import Structure, nested, structure
@@ -27,9 +28,10 @@ TEXT = WideString(most=8)
 
 def read(kind: NdrKind, data: str, scope: dict[str, Any] | None = None, order: Order = "<") -> Any:
     reader = NdrReader(bytes.fromhex(data), order)
-    value = kind.read(reader, "x", scope or {})
+    values = dict(scope or {})
+    values["x"] = kind.read(reader, "x", values)
     reader.flush()
-    return value() if kind.defers else value
+    return made(values["x"])
 
 
 def write(kind: NdrKind, value: Any, scope: dict[str, Any] | None = None) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from openmsmq.errors import Malformed
 from openmsmq.rpc.limits import DEPTH_MAX
-from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter
+from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, Scope
 
 
 @pytest.mark.parametrize(("order", "value"), [("<", 0x04030201), (">", 0x01020304)])
@@ -35,27 +35,33 @@ def test_a_uuid_follows_the_byte_order() -> None:
     assert NdrReader(b"", ">").uuid(guid.bytes) == guid
 
 
+class Outer:
+    """Writes its value, and defers what lies in it."""
+
+    def write(self, writer: NdrWriter, value: str, scope: Scope) -> None:
+        scope[value] = len(scope)
+        if value == "outer":
+            writer.defer(self, "inner", scope)
+
+
 def test_pointees_follow_depth_first() -> None:
-    writer = NdrWriter()
-    order: list[str] = []
-
-    def outer() -> None:
-        order.append("outer")
-        writer.defer(lambda: order.append("inner"))
-
-    writer.defer(outer)
-    writer.defer(lambda: order.append("second"))
+    writer, order = NdrWriter(), Scope()
+    writer.defer(Outer(), "outer", order)
+    writer.defer(Outer(), "second", order)
     writer.flush()
-    assert order == ["outer", "inner", "second"]
+    assert list(order) == ["outer", "inner", "second"]
+
+
+class Deeper:
+    """A pointee that points to another."""
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> None:
+        reader.defer(self, name, scope)
 
 
 def test_pointees_that_lie_too_deep_are_malformed() -> None:
     reader = NdrReader(b"")
-
-    def deeper() -> None:
-        reader.defer(deeper)
-
-    reader.defer(deeper)
+    reader.defer(Deeper(), "x", {})
     with pytest.raises(Malformed, match=f"more than {DEPTH_MAX} deep"):
         reader.flush()
 
