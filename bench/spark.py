@@ -1,8 +1,8 @@
 """Spark beside its own Parquet reader: a queue as a table, as a stream and as a sink, 1 KiB bodies.
 
-`python -m bench.spark [MESSAGES]`. The manager, Spark and its Python workers are processes of one
-machine; what each of them takes of its processors is reported for each row, since rates say little
-on a machine that has other work.
+`python -m bench.spark [--messages N] [PART ...]`: a million messages, and all parts. The manager,
+Spark and its Python workers are processes of one machine; what each of them takes of its processors
+is reported for each row, since rates say little on a machine that has other work.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import shutil
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
 from base64 import b64encode
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
-from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import openmsmq
 from bench.service import Ours
@@ -36,8 +36,6 @@ AHEAD: Final = 4
 FEW: Final = 5000
 "Rows that are written before it is measured."
 TICKS: Final = os.sysconf("SC_CLK_TCK")
-OFTEN: Final = 0.2
-"Seconds between two looks at the processes."
 
 
 def body(number: int) -> bytes:
@@ -63,12 +61,12 @@ class Queues:
         """The process of the manager."""
         return self._service.process.pid
 
-    def fill(self, count: int) -> None:
-        """Send the messages that are read."""
+    def fill(self, name: str, count: int) -> None:
+        """Make a queue with the messages that are read."""
 
         async def run() -> None:
             async with aio.connect(self.address) as manager:
-                queue = await manager.open_queue("bench")
+                queue = await manager.create_queue(name)
                 firsts = iter(range(0, count, BATCH))
 
                 async def one_after_the_other() -> None:
@@ -93,6 +91,8 @@ class Used(NamedTuple):
     python: float
     "The workers of Spark, and what plans for them."
     manager: float
+    compilers: float
+    "What the JVM has used to compile, which is counted there, too."
 
     def since(self, before: Used, count: int) -> list[float]:
         """Microseconds for each of so many rows."""
@@ -102,79 +102,65 @@ class Used(NamedTuple):
 class Processes:
     """What the processes of Spark and the manager have used, those that are over included.
 
-    The daemon of Spark's workers ignores their end, and the kernel then forgets what they have
-    used: so it is looked at all the time, and what was seen last counts.
+    Who starts a process waits for its end (see `spark_daemon`), and the kernel then counts what it
+    has used with what its parent's children have used.
     """
 
     def __init__(self, jvm: int, manager: int) -> None:
         self._jvm, self._manager = jvm, manager
-        self._workers: dict[tuple[int, str], float] = {}
-        "By process and the time of its start."
-        self._over = Event()
-        self._lock = Lock()
-        self._thread = Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
 
     def now(self) -> Used:
         """What the kernel has counted."""
-        with self._lock:
-            found = self._look()
-            workers = sum(self._workers.values())
-            return Used(found[self._jvm].used, workers, found[self._manager].used)
-
-    def _watch(self) -> None:
-        while not self._over.wait(OFTEN):
-            with self._lock:
-                self._look()
-
-    def _look(self) -> dict[int, Process]:
         found = {process.id: process for process in _processes()}
         children: dict[int, list[Process]] = {}
         for process in found.values():
             children.setdefault(process.parent, []).append(process)
-        left = [self._jvm]
+        python, left = found[self._jvm].over, [self._jvm]
         while left:
             for process in children.get(left.pop(), ()):
-                self._workers[process.id, process.start] = process.used
+                python += process.used + process.over
                 left.append(process.id)
-        return found
+        return Used(found[self._jvm].used, python, found[self._manager].used, self._compilers())
+
+    def _compilers(self) -> float:
+        threads = Path(f"/proc/{self._jvm}/task").iterdir()
+        return sum(
+            thread.used for thread in map(_process, threads) if thread and "Compiler" in thread.name
+        )
 
 
 class Process(NamedTuple):
-    """A process of this machine."""
+    """A process or thread of this machine."""
 
     id: int
+    name: str
     parent: int
-    start: str
     used: float
     "Seconds of processors."
+    over: float
+    "The same of its children that are over, and theirs."
+
+
+def _process(folder: Path) -> Process | None:
+    try:
+        number, _, rest = (folder / "stat").read_text().partition(" (")
+    except OSError:
+        return None  # it is over
+    name, _, rest = rest.rpartition(") ")
+    fields = rest.split()
+    used, over = (sum(map(int, fields[at : at + 2])) / TICKS for at in (11, 13))
+    return Process(int(number), name, int(fields[1]), used, over)
 
 
 def _processes() -> Iterator[Process]:
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it is over
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            used = (int(fields[11]) + int(fields[12])) / TICKS
-            yield Process(int(folder.name), int(fields[1]), fields[19], used)
+    return filter(None, map(_process, Path("/proc").glob("[0-9]*")))
 
 
 class Bench:
-    """What is measured, one after the other."""
+    """What is measured, each part with queues of its own."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        queues: Queues,
-        processes: Processes,
-        folder: Path,
-        count: int,
+        self, spark: SparkSession, queues: Queues, processes: Processes, folder: Path, count: int
     ) -> None:
         self._spark, self._queues, self._processes = spark, queues, processes
         self._folder, self._count = folder, count
@@ -184,78 +170,110 @@ class Bench:
         before, start = self._processes.now(), time.perf_counter()
         work()
         seconds = time.perf_counter() - start
-        parts = self._processes.now().since(before, self._count)
-        each = "  ".join(f"{part:6.2f}" for part in (*parts, sum(parts)))
+        *parts, compilers = self._processes.now().since(before, self._count)
+        each = "  ".join(f"{part:6.2f}" for part in (*parts, sum(parts), compilers))
         print(f"{what:<44} {each}   {self._count / seconds:>9,.0f} rows/s", flush=True)
         return sum(parts)
 
-    def _read(self, schema: str = "") -> DataFrame:
+    def _first(self, what: str, work: Callable[[], object]) -> None:
+        """The same with few rows: for compilers, and to know what it costs to start."""
+        before = self._processes.now()
+        work()
+        *parts, compilers = self._processes.now().since(before, 1_000_000)
+        each = "  ".join(f"{part:6.2f}" for part in (*parts, sum(parts), compilers))
+        print(f"{f'{what}, {FEW} rows':<44} {each}   seconds", flush=True)
+
+    def _read(self, queue: str, schema: str = "") -> DataFrame:
         reader = self._spark.read.format("msmq").option("manager", self._queues.address)
-        reader = reader.option("queue", "bench")
+        reader = reader.option("queue", queue)
         return (reader.schema(schema) if schema else reader).load()
 
-    def batch(self) -> None:
-        """The queue as a table, and the same rows from Parquet."""
+    @cached_property
+    def _rows(self) -> DataFrame:
+        """The messages of a queue as Parquet, all columns."""
+        self._queues.fill("rows", self._count)
         parquet = str(self._folder / "rows")
-        self._timed("queue to Parquet, one batch", lambda: self._read().write.parquet(parquet))
-        rows = self._spark.read.parquet(parquet)
+        work = self._read("rows").write.parquet
+        self._timed("queue to Parquet, one batch, not warm", lambda: work(parquet))
+        return self._spark.read.parquet(parquet)
+
+    def read(self) -> None:
+        """The queue as a table, and the same rows from Parquet."""
+        rows = self._rows
         noop(rows)  # the first reads are for compilers
-        noop(self._read())
+        noop(self._read("rows"))
         self._compare("all columns", rows, "")
         self._compare("label and body", rows.select("label", "body"), "label string, body binary")
 
     def _compare(self, columns: str, rows: DataFrame, schema: str) -> None:
         peer = self._timed(f"Parquet, {columns}", lambda: noop(rows))
-        ours = self._timed(f"queue, {columns}", lambda: noop(self._read(schema)))
+        ours = self._timed(f"queue, {columns}", lambda: noop(self._read("rows", schema)))
         print(f"{'':<44} {ours / peer:>6.2f} of Parquet", flush=True)
 
-    def write(self, queue: str, *, transactional: bool) -> None:
+    def write(self) -> None:
         """A table into a queue."""
-        with openmsmq.connect(self._queues.address) as manager:
-            manager.create_queue(queue, transactional=transactional)
-            manager.create_queue(f"{queue}-first", transactional=transactional)
-        rows = self._spark.read.parquet(str(self._folder / "rows")).select("label", "body")
-        self._into(rows.limit(FEW), f"{queue}-first")  # for compilers, and to start workers
-        self._timed(f"write, {queue} queue", lambda: self._into(rows, queue))
-        assert self._queues.messages(queue) == self._count
+        rows = self._rows.select("label", "body")
+        for queue, is_transactional in (("plain", False), ("transactional", True)):
+            with openmsmq.connect(self._queues.address) as manager:
+                manager.create_queue(queue, transactional=is_transactional)
+                manager.create_queue(f"{queue}-first", transactional=is_transactional)
+            self._into(rows.limit(FEW), f"{queue}-first")  # for compilers, and to start workers
+            self._timed(f"write, {queue} queue", partial(self._into, rows, queue))
+            assert self._queues.messages(queue) == self._count
 
     def _into(self, rows: DataFrame, queue: str) -> None:
         sink = rows.write.format("msmq").option("manager", self._queues.address)
         sink.option("queue", queue).mode("append").save()
 
     def stream(self) -> None:
-        """A stream from the queue to Parquet, until all is there."""
-
-        def run() -> None:
-            source = self._spark.readStream.format("msmq")
-            source = source.option("manager", self._queues.address).option("queue", "bench")
-            sink = source.load().writeStream
-            sink = sink.format("parquet").option("path", str(self._folder / "stream"))
-            sink = sink.option("checkpointLocation", str(self._folder / "checkpoint"))
-            query = sink.trigger(availableNow=True).start()
-            query.awaitTermination()
-            later = [progress for progress in query.recentProgress if progress["batchId"]]
-            rows = sum(progress["numInputRows"] for progress in later)
-            seconds = sum(progress["durationMs"]["triggerExecution"] for progress in later) / 1000
-            print(f"{'stream, its batches but the first':<44} {rows / seconds:>9,.0f} rows/s")
-
-        self._timed("stream, queue to Parquet, from start to end", run)
+        """A stream from a queue to Parquet, until all is there."""
+        self._queues.fill("stream-first", FEW)
+        self._first("stream, queue to Parquet", lambda: self._to_parquet("stream-first"))
+        self._queues.fill("stream", self._count)
+        self._timed("stream, queue to Parquet", lambda: self._to_parquet("stream"))
         found = self._spark.read.parquet(str(self._folder / "stream")).count()
         assert found == self._count, found
 
+    def _to_parquet(self, queue: str) -> None:
+        source = self._spark.readStream.format("msmq")
+        source = source.option("manager", self._queues.address).option("queue", queue)
+        sink = source.load().writeStream
+        sink = sink.format("parquet").option("path", str(self._folder / queue))
+        sink = sink.option("checkpointLocation", str(self._folder / f"checkpoint-{queue}"))
+        sink.trigger(availableNow=True).start().awaitTermination()
+
     def replay(self) -> None:
-        """An archive of the queue, sent again to another one."""
-        folder = str(self._folder / "archive")
-        source = {"manager": self._queues.address, "queue": "plain"}
-        archive = {"name": "archive", "source": source, "archive": {"path": folder}}
-        runs = self._folder / "runs"
-        self._timed("archive", lambda: run(archive, spark=self._spark, runs=runs))
+        """An archive of a queue, sent again to another one."""
+        self._queues.fill("archive-first", FEW)
+        self._first("archive", lambda: self._archive("archive-first"))
+        self._first("replay", lambda: self._replay("archive-first"))
+        self._queues.fill("archive", self._count)
+        self._timed("archive", lambda: self._archive("archive"))
+        self._timed("replay", lambda: self._replay("archive"))
+        assert self._queues.messages("again-archive") == self._count
+
+    def _archive(self, queue: str) -> None:
+        source = {"manager": self._queues.address, "queue": queue}
+        place = {"path": str(self._folder / queue)}
+        self._run({"name": queue, "source": source, "archive": place})
+
+    def _replay(self, queue: str) -> None:
         with openmsmq.connect(self._queues.address) as manager:
-            manager.create_queue("again")
-        place = {"path": folder, "manager": self._queues.address, "queue": "again"}
-        again = {"name": "replay", "replay": place}
-        self._timed("replay", lambda: run(again, spark=self._spark, runs=runs))
-        assert self._queues.messages("again") == self._count
+            manager.create_queue(f"again-{queue}")
+        target = {"manager": self._queues.address, "queue": f"again-{queue}"}
+        place = {"path": str(self._folder / queue)}
+        self._run({"name": f"again-{queue}", "replay": place | target})
+
+    def _run(self, pipeline: dict[str, object]) -> None:
+        run(pipeline, spark=self._spark, runs=self._folder / "runs")
+
+
+PARTS: Final[Mapping[str, Callable[[Bench], None]]] = {
+    "read": Bench.read,
+    "write": Bench.write,
+    "stream": Bench.stream,
+    "replay": Bench.replay,
+}
 
 
 def noop(rows: DataFrame) -> None:
@@ -276,6 +294,8 @@ def session(folder: Path) -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "3g")
+        .config("spark.driver.extraJavaOptions", "-XX:-UseDynamicNumberOfCompilerThreads")
+        .config("spark.python.daemon.module", "bench.spark_daemon")
         .config("spark.local.dir", str(folder / "local"))
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
@@ -285,30 +305,33 @@ def session(folder: Path) -> SparkSession:
     return spark
 
 
-def main(count: int = COUNT) -> None:
-    """Print all rates."""
+def main(count: int = COUNT, parts: Sequence[str] = tuple(PARTS)) -> None:
+    """Print what each part takes."""
     if find_spec("pyspark") is None or shutil.which("java") is None:
         print("Spark is not installed")
         return
     print(f"Spark: {count:,} messages of 1 KiB; microseconds of processors for each row")
-    print(f"{'':<44}    JVM  Python  manager   all")
+    print(f"{'':<44}    JVM  Python  manager   all  (compilers of the JVM)")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         queues, spark = Queues(folder), session(folder)
         try:
-            queues.fill(count)
             jvm = spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
-            with Processes(jvm, queues.process) as processes:
-                bench = Bench(spark, queues, processes, folder, count)
-                bench.batch()
-                bench.write("plain", transactional=False)
-                bench.write("transactional", transactional=True)
-                bench.stream()
-                bench.replay()
+            bench = Bench(spark, queues, Processes(jvm, queues.process), folder, count)
+            for part in parts:
+                PARTS[part](bench)
         finally:
             spark.stop()
             queues.stop()
 
 
+def _asked() -> tuple[int, Sequence[str]]:
+    parser = ArgumentParser(prog="python -m bench.spark")
+    parser.add_argument("--messages", type=int, default=COUNT)
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all unless told")
+    given = parser.parse_args()
+    return given.messages, given.parts or tuple(PARTS)
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main(*_asked())
