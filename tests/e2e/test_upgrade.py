@@ -42,9 +42,17 @@ from tests.e2e.managers import (
 
 ROOT = Path(__file__).parents[2]
 STORES = ROOT / "tests" / "fixtures" / "stores"
-FORMATS = (1, 2, 3, 4, 5, 6, 7, 8)
+FORMATS = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 "Those of which a store is kept."
-OLD_CODE = {3: "6438079", 4: "208e5de", 5: "848b6dd", 6: "fb4b9b6", 7: "5a68228", 8: "cf05ef0"}
+OLD_CODE = {
+    3: "6438079",
+    4: "208e5de",
+    5: "848b6dd",
+    6: "fb4b9b6",
+    7: "5a68228",
+    8: "cf05ef0",
+    9: "e03aa3b",
+}
 "The last commit of each format that exchanges messages with others."
 EACH = pytest.mark.parametrize("version", FORMATS)
 

@@ -6,7 +6,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from openmsmq.app_protocol.calls import Closing, Welcome, decode_error
+from openmsmq.app_protocol.calls import (
+    PEEKED_RUNS,
+    RESERVED_RUNS,
+    RUNS,
+    Closing,
+    Hello,
+    Welcome,
+    decode_error,
+)
 from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.client.diagnosis import explain_answer
@@ -20,6 +28,7 @@ from openmsmq.errors import (
     TokenRefused,
 )
 from openmsmq.limits import U32_MAX
+from openmsmq.process import this_process
 from openmsmq.types.received import ReceivedMessage
 
 Answered = Callable[[Frame | MQError], None]
@@ -31,6 +40,12 @@ ENDED: Final = (ConnectionLost, TokenRefused)
 "How a connection ends that the program did not close; what was under way may have been done."
 RESERVE: Final = 64
 "Requests that waiting reads leave to others: who uses up all is not even heard cancelling one."
+
+
+def hello(token: str) -> bytes:
+    """HELLO: who asks, and what it can take."""
+    capabilities = RUNS, PEEKED_RUNS, RESERVED_RUNS
+    return Hello(this_process(), token=token, capabilities=capabilities).encode()
 
 
 class Deliveries:

@@ -118,6 +118,10 @@ def to_9(writer: Writer) -> None:
     """Format 9: transactions that are not decided may keep runs; there are none so far."""
 
 
+def to_10(writer: Writer) -> None:
+    """Format 10: subscriptions may be given whole runs; there are none so far."""
+
+
 def _outgoing_sequences(writer: Writer) -> None:
     """All destinations shared one TimeStamp and one series of Ordinals.
 

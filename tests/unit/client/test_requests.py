@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.client.fakes import WELCOME, lookups, messages
 
-from openmsmq.app_protocol.calls import Closing, encode_error
+from openmsmq.app_protocol.calls import Closing, Hello, encode_error
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
-from openmsmq.client.requests import Deliveries, PendingRequests
+from openmsmq.client.requests import Deliveries, PendingRequests, hello
 from openmsmq.errors import (
     ConnectionLost,
     InsufficientResources,
@@ -218,3 +218,10 @@ def test_nothing_is_kept_of_what_was_unsubscribed() -> None:
     link.unsubscribe(number)
     link.receive_data(encode_frame(Kind.DELIVERY, number, messages(1)))
     assert not deliveries.is_ready
+
+
+def test_clients_with_and_without_threads_take_the_same() -> None:
+    """Those that were alike by chance were not: the one for threads took single messages."""
+    said = Hello.decode(hello("secret"))
+    assert said.token == "secret"
+    assert set(said.capabilities) == {"runs", "peeked-runs", "reserved-runs"}

@@ -12,14 +12,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
-from openmsmq.app_protocol.calls import PEEKED_RUNS, RESERVED_RUNS, RUNS, Call, Hello, Welcome
+from openmsmq.app_protocol.calls import Call, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Cancel
 from openmsmq.client.address import Address
 from openmsmq.client.diagnosis import explain_failure, explain_silence
 from openmsmq.client.payloads import end_of, messages_in
-from openmsmq.client.requests import ENDED, PEER_CLOSED, SLOW, Answered, Deliveries, PendingRequests
+from openmsmq.client.requests import (
+    ENDED,
+    PEER_CLOSED,
+    SLOW,
+    Answered,
+    Deliveries,
+    PendingRequests,
+    hello,
+)
 from openmsmq.errors import (
     Malformed,
     MQError,
@@ -30,7 +38,6 @@ from openmsmq.errors import (
 )
 from openmsmq.net.connection import Connection
 from openmsmq.net.wire import Machine
-from openmsmq.process import this_process
 from openmsmq.types.received import ReceivedMessage
 
 Answer = asyncio.Future[Frame | MQError]
@@ -127,11 +134,9 @@ class Channel:
         )
 
     async def _greet(self, address: Address) -> None:
-        hello = Hello(
-            this_process(), token=address.token, capabilities=(RUNS, PEEKED_RUNS, RESERVED_RUNS)
-        ).encode()
         try:
-            self.welcome = Welcome.decode((await self.request(Kind.HELLO, hello)).payload)
+            frame = await self.request(Kind.HELLO, hello(address.token))
+            self.welcome = Welcome.decode(frame.payload)
         except TokenRefused as error:
             raise TokenRefused(f"{address}: {error.detail}") from None
         except MQError as error:

@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from openmsmq.app_protocol.calls import PEEKED_RUNS, RUNS, Call, Hello, Welcome
+from openmsmq.app_protocol.calls import Call, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Cancel
 from openmsmq.client.address import Address
 from openmsmq.client.diagnosis import explain_failure, explain_silence
 from openmsmq.client.payloads import end_of, messages_in
-from openmsmq.client.requests import ENDED, PEER_CLOSED, SLOW, Deliveries, PendingRequests
+from openmsmq.client.requests import ENDED, PEER_CLOSED, SLOW, Deliveries, PendingRequests, hello
 from openmsmq.client.shared_socket import SharedSocket
 from openmsmq.errors import (
     Malformed,
@@ -31,7 +31,6 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TokenRefused,
 )
-from openmsmq.process import this_process
 from openmsmq.types.received import ReceivedMessage
 
 Answer = list[Frame | MQError]
@@ -74,11 +73,9 @@ class Channel:
         return channel
 
     def _greet(self, address: Address) -> None:
-        hello = Hello(
-            this_process(), token=address.token, capabilities=(RUNS, PEEKED_RUNS)
-        ).encode()
         try:
-            self.welcome = Welcome.decode(self.request(Kind.HELLO, hello).payload)
+            frame = self.request(Kind.HELLO, hello(address.token))
+            self.welcome = Welcome.decode(frame.payload)
         except TokenRefused as error:
             raise TokenRefused(f"{address}: {error.detail}") from None
         except MQError as error:

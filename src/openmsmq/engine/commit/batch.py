@@ -102,6 +102,7 @@ class Batch(PacketRows):
         "_sequences",
         "_statistics",
         "after",
+        "count_in",
         "grown",
         "inserted",
         "next_due",
@@ -152,7 +153,8 @@ class Batch(PacketRows):
         "Those that it changes."
         self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
         self._counts = counts = QueueCounts(writer, numbers)
-        self._count, self.total, self.grown = counts.change, counts.total, counts.grown
+        self._count = self.count_in = counts.change
+        self.total, self.grown = counts.total, counts.grown
         self.write_queue_number = counts.write_queue_number
 
     # Messages

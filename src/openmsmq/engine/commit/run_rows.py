@@ -183,6 +183,21 @@ class RunRows:
             return 0
         return run.remove(lookups)[1]
 
+    def give(self, run: MessageRun, queue: int, first: int) -> bool:
+        """Let a subscription have a run, from one of its positions on.
+
+        False, and nothing is changed, if it is not whole any longer.
+        """
+        found = self.find(run.queue, run.first)
+        if found is None or found.first != run.first or found.gone:
+            return False
+        del self._changed[found.key]
+        self._last = None
+        given = found.given(queue, first)
+        self._writer.delete(Table.RUNS, found.key)
+        self._writer.put(Table.RUNS, given.key, given.pack())
+        return True
+
     @property
     def sparse(self) -> list[MessageRun]:
         """The runs that this commit leaves with few messages."""

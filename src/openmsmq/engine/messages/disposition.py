@@ -17,7 +17,7 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.queues.registry import Queues
-from openmsmq.engine.queues.slices import Part, Parts, expanded, has_slices
+from openmsmq.engine.queues.slices import Part, Parts, RunSlice, expanded, has_slices
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
@@ -183,7 +183,7 @@ class Dispositions:
         gone, packets = batch.resolve(queue, gone, packets)
         wanted = OWED[reason] | _FINAL_ACK
         owed = any_flags([raw for _, raw in split_members(gone)[1]]) & wanted
-        if not owed and not self._is_journaled(queue, reason):
+        if not owed and not self.is_journaled(queue, reason):
             self._note(batch, queue, gone, reason, by, packets)
             batch.remove_many(queue, gone)
             return
@@ -207,20 +207,26 @@ class Dispositions:
         left: list[Part] = []
         if not has_slices(parts):
             left, parts = list(parts), ()
-        is_journaled = self._is_journaled(queue, reason)
+        is_journaled = self.is_journaled(queue, reason)
         for part in parts:
             if is_journaled or isinstance(part, Entry) or not batch.remove_slice(queue, part):
                 left.append(part)
                 continue
-            batch.count(EVENTS[reason].word, len(part))
-            if reason in TOTALS:
-                batch.total(queue, TOTALS[reason], len(part))
-            batch.note_slice(EVENTS[reason], queue, part, by, _words(reason, queue))
+            self.removed_slice(batch, queue, part, reason, by)
         if left:
             entries = expanded(left)
             gone = [(entry[0], entry[1]) for entry in entries]
             packets = [entry[2] for entry in entries]
             self.removed(batch, queue, gone, reason, by, packets if all(packets) else None)
+
+    def removed_slice(
+        self, batch: Batch, queue: ManagedQueue, part: RunSlice, reason: MessageClass, by: str
+    ) -> None:
+        """The same for messages of a run that are out of the store, and go to no journal."""
+        batch.count(EVENTS[reason].word, len(part))
+        if reason in TOTALS:
+            batch.total(queue, TOTALS[reason], len(part))
+        batch.note_slice(EVENTS[reason], queue, part, by, _words(reason, queue))
 
     def finalize(
         self,
@@ -321,14 +327,14 @@ class Dispositions:
 
     # Copies
 
-    def _is_journaled(self, queue: ManagedQueue, reason: MessageClass) -> bool:
+    def is_journaled(self, queue: ManagedQueue, reason: MessageClass) -> bool:
         """Whether what was received goes to the journal ([MS-MQDMPR] 3.1.1.2, A-38)."""
         kinds = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SUBQUEUE)
         is_received = reason is MessageClass.ACK_RECEIVE
         return is_received and queue.properties.journal and queue.kind in kinds
 
     def _journal(self, queue: ManagedQueue, reason: MessageClass) -> ManagedQueue | None:
-        return journal_of(queue.main) if self._is_journaled(queue, reason) else None
+        return journal_of(queue.main) if self.is_journaled(queue, reason) else None
 
     def _keep(
         self, batch: Batch, target: ManagedQueue, messages: list[Kept], reason: MessageClass

@@ -88,7 +88,7 @@ class Removal:
         def committed() -> None:
             for part in parts:
                 if isinstance(part, RunSlice):
-                    self._forget_slice(queue, part)
+                    self.forget_slice(queue, part)
             self.forget(queue, [part.lookup for part in parts if isinstance(part, Entry)])
             if express:
                 self._dispositions.removed_express(queue, express, reason, by)
@@ -112,7 +112,7 @@ class Removal:
         if queue.express:
             self._express.drop(queue, [lookup for lookup in lookups if lookup in queue.express])
 
-    def _forget_slice(self, queue: ManagedQueue, part: RunSlice) -> None:
+    def forget_slice(self, queue: ManagedQueue, part: RunSlice) -> None:
         """The same for messages of a run."""
         queue.holds.release_slice(part)
         if queue.purge_pending:

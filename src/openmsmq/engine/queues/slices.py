@@ -78,6 +78,11 @@ class RunSlice:
         found._number = self._number + first - self.first
         return found
 
+    def as_it_stood(self) -> RunSlice:
+        """The same in the queue that a subscription was given it from; there it is not any more."""
+        moved = self.run.stood - self.run.first
+        return RunSlice(self.run, self.first + moved, self.end + moved)
+
     def up_to(self, size_max: int) -> RunSlice:
         """The first messages that have at most this many bytes together; it may be none."""
         run, start = self.run, self.start

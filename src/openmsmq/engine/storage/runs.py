@@ -9,6 +9,10 @@ the commit that writes a row of its own in the index. One blob has exactly one r
 Readers see a message of a run as a record like any other, which is marked (`MEMBER`), names the
 blob in place of the packet, and has the offset there in place of the time of the last move: a
 message of a run was never moved.
+
+A run that is given to a subscription as a whole only gets another key: its messages are found by
+their positions there, and the row says where they stood in their queue, as the row of a single
+message does (`reserved_tail`).
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from typing import Final
 
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
+    NEVER,
     RECORD_SIZE,
     START_SIZE,
     Record,
@@ -48,6 +53,12 @@ Found = tuple[int, bytes, bool]
 
 _shape = Struct("<HIH")
 "Messages, bytes of each if they are equal, and how many of the first are gone."
+_RESERVED: Final = 1 << 15
+"Set in the number of messages if the lookup identifier follows that the first one had."
+_lookup = Struct("<Q")
+reserved_tail: Final = Struct("<QI")
+"""What follows the record of a message that was given to a subscription: its lookup identifier and
+when it expires."""
 _place = Struct("<QI16xI").unpack_from
 "Of the record of a member: blob, size and offset."
 _offset = Struct("<I").pack
@@ -65,12 +76,14 @@ _SPARE: Final = 64 * 1024
 class MessageRun:
     """One run; changes are written by its batch."""
 
-    __slots__ = ("_ends", "count", "first", "gone", "queue", "record", "stride")
+    __slots__ = ("_ends", "count", "first", "gone", "queue", "record", "stood", "stride")
 
     def __init__(self, queue: int, first: int, record: Record, sizes: Sequence[int]) -> None:
         self.queue = queue
         self.first = first
         "The lookup identifier of the first message."
+        self.stood = 0
+        "The one that it had in its queue, if a subscription was given the run."
         self.record = record
         "What all have in common; packet and size are those of the blob."
         self.count = len(sizes)
@@ -86,8 +99,12 @@ class MessageRun:
         run = cls.__new__(cls)
         run.queue, run.first = split_index_key(key)
         run.record = Record.unpack(row[:RECORD_SIZE])
-        run.count, run.stride, done = _shape.unpack_from(row, RECORD_SIZE)
+        count, run.stride, done = _shape.unpack_from(row, RECORD_SIZE)
         at, ends = RECORD_SIZE + _shape.size, None
+        run.count, run.stood = count & ~_RESERVED, 0
+        if count & _RESERVED:
+            (run.stood,) = _lookup.unpack_from(row, at)
+            at += _lookup.size
         if not run.stride:
             ends = array("I")
             ends.frombytes(row[at : at + 4 * run.count])
@@ -108,9 +125,19 @@ class MessageRun:
         done = _trailing_ones(self.gone)
         holes = self.gone >> done
         ends = b"" if self._ends is None else self._ends.tobytes()
-        shape = _shape.pack(self.count, self.stride, done)
+        count = self.count | _RESERVED if self.stood else self.count
+        shape = _shape.pack(count, self.stride, done)
+        stood = _lookup.pack(self.stood) if self.stood else b""
         bits = holes.to_bytes((holes.bit_length() + 7) // 8, "little")
-        return b"".join((self.record.pack(), shape, ends, bits))
+        return b"".join((self.record.pack(), shape, stood, ends, bits))
+
+    def given(self, queue: int, first: int) -> MessageRun:
+        """The same for a subscription, all of it, whose messages are in another place there."""
+        run = MessageRun.__new__(MessageRun)
+        run.queue, run.first, run.stood = queue, first, self.first
+        run.record, run.count, run.gone = self.record, self.count, self.gone
+        run.stride, run._ends = self.stride, self._ends
+        return run
 
     @property
     def end(self) -> int:
@@ -153,7 +180,10 @@ class MessageRun:
         place = lookup - self.first
         if not 0 <= place < self.count or self.gone >> place & 1:
             return None
-        return self._marked(self.size_of(place), self.offset(place))
+        return self._marked(self.size_of(place), self.offset(place)) + self._tail(place)
+
+    def _tail(self, place: int) -> bytes:
+        return reserved_tail.pack(self.stood + place, NEVER) if self.stood else b""
 
     def _marked(self, size: int, offset: int) -> bytes:
         number, _, arrived, expires, aborts, moves, _, reason, flags, _ = self.record
@@ -166,14 +196,11 @@ class MessageRun:
         gone, first = self.gone, self.first
         start = max(after + 1 - first, _trailing_ones(gone))
         holes = gone >> start
-        if not self.stride:
+        if not self.stride or self.stood:
             for place in range(start, self.count):
-                if not gone >> place & 1:
-                    yield (
-                        first + place,
-                        self._marked(self.size_of(place), self.offset(place)),
-                        False,
-                    )
+                raw = self.member(first + place)
+                if raw is not None:
+                    yield first + place, raw, False
             return
         stride = self.stride
         raw = self._marked(stride, 0)

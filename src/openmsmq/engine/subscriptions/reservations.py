@@ -11,7 +11,7 @@ copy of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 from uuid import UUID
@@ -19,32 +19,41 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import fetch, first_readable, up_to
+from openmsmq.engine.messages.scan import fetch
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.queues.registry import delete_rows
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import (
     READ_ROW,
     SUBSCRIPTION_ROW,
     Record,
     Total,
-    index_key,
     packet_place,
     queue_key,
 )
 from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.subscriptions.giver import Giver
 from openmsmq.engine.subscriptions.limits import NAME_MAX
 from openmsmq.engine.subscriptions.owners import check_owner
+from openmsmq.engine.subscriptions.parts import (
+    STEP,
+    StepParts,
+    bytes_of,
+    fitting,
+    last_of,
+    one_by_one,
+    reserved_parts,
+    reserved_step,
+)
 from openmsmq.engine.subscriptions.rows import (
     Messages,
     Rows,
-    copy,
     note,
     place_of,
-    take,
+    start_of,
     take_out,
     write_state,
 )
@@ -52,22 +61,15 @@ from openmsmq.engine.subscriptions.slices import check_place, check_read
 from openmsmq.engine.subscriptions.subscription import (
     DurableSubscription,
     SubscriptionMode,
-    with_reader,
 )
-from openmsmq.errors import InvalidParameter, QueueNotAvailable, QueueNotFound
+from openmsmq.errors import InvalidParameter, QueueNotFound
 from openmsmq.names.parts import fold
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
 
-STEP: Final = 1000
-"Messages that one commit reserves or removes."
-STEP_SIZE: Final = 8 * 1024 * 1024
-"Bytes that one commit reserves, unless it is a single message."
 KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SYSTEM, QueueKind.JOURNAL)
 "The kinds of queues that can be subscribed to."
-RESERVING: Final = Holder()
-"Locks messages while they are being reserved."
 
 
 class Reservations:
@@ -75,6 +77,7 @@ class Reservations:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._giver = Giver(core, self.of)
         self._all: dict[tuple[str, int], DurableSubscription] = {}
         "By name and number of the queue."
         for store in core.queues.everything:
@@ -153,8 +156,6 @@ class Reservations:
         self._core.submit(apply, lambda: pending.succeed(made), failed, grows=True)
         return pending
 
-    # Reserve
-
     def reserve(
         self, subscription: DurableSubscription, after: int, count: int, size_max: int
     ) -> Future[int]:
@@ -167,130 +168,13 @@ class Reservations:
         def work(pending: Future[int]) -> None:
             check_place(subscription, after, after)
             if after < subscription.reserved:
-                pending.succeed(self._given(subscription, after, count, size_max))
+                snapshot, store = self._core.snapshot, subscription.store
+                last = min(after + count, subscription.reserved)
+                pending.succeed(fitting(snapshot, store, after, last, size_max))
             else:
-                self._give(subscription, pending, count, size_max, is_first=True)
+                self._giver.give(subscription, pending, count, size_max, is_first=True)
 
         return subscription.in_turn(work)
-
-    def _given(
-        self, subscription: DurableSubscription, after: int, count: int, size_max: int
-    ) -> int:
-        """The last position of messages that were reserved before."""
-        size = 0
-        last = after
-        for position, raw in islice(self._rows(subscription, after, subscription.reserved), count):
-            size += packet_place(raw)[1]
-            if size > size_max and last > after:
-                break
-            last = position
-        return last
-
-    def _give(
-        self,
-        subscription: DurableSubscription,
-        pending: Future[int],
-        count: int,
-        size_max: int,
-        *,
-        is_first: bool,
-    ) -> None:
-        """Reserve messages step by step; the first one may have any size."""
-        if subscription.source.deleted and is_first:
-            pending.fail(QueueNotAvailable(subscription.source.name))
-            return
-        if subscription.source.deleted or not count:
-            pending.succeed(subscription.reserved)
-            return
-        found, is_all = self._candidates(subscription, min(count, STEP))
-        found, rest = _split(found, min(size_max, STEP_SIZE), is_first=is_first)
-        subscription.came(item[0] for item in rest)
-        if found:
-            size = sum(packet_place(raw)[1] for _, raw, _ in found)
-
-            def go_on() -> None:
-                left = max(0, size_max - size)
-                self._give(subscription, pending, count - len(found), left, is_first=False)
-
-            self._reserve_rows(subscription, self._hold(subscription, found), go_on, pending.fail)
-        elif rest or is_all:
-            pending.succeed(subscription.reserved)
-        else:
-
-            def look_on() -> None:
-                self._give(subscription, pending, count, size_max, is_first=is_first)
-
-            self._core.submit(lambda batch: None, look_on, pending.fail)
-
-    def _candidates(
-        self, subscription: DurableSubscription, count: int
-    ) -> tuple[list[Found], bool]:
-        """Messages that can be reserved now, and whether there are no others."""
-        core, source = self._core, subscription.source
-        overdue = core.expiry.overdue
-        if subscription.way is SubscriptionMode.COPY:
-            return subscription.candidates(core.snapshot, overdue, count)
-        return first_readable(core.snapshot, source, count, 0, overdue), True
-
-    def _hold(self, subscription: DurableSubscription, found: list[Found]) -> list[Entry]:
-        """Lock messages while they are being reserved."""
-        source = subscription.source
-        source.holds.hold([item[0] for item in found], RESERVING)
-        if subscription.way is SubscriptionMode.COPY:
-            return fetch(self._core.snapshot, source, found)
-        source.start = found[-1][0]
-        return [
-            source.express[lookup] if express else Entry(lookup, raw, b"")
-            for lookup, raw, express in found
-        ]
-
-    def _reserve_rows(
-        self,
-        subscription: DurableSubscription,
-        entries: list[Entry],
-        go_on: Callable[[], None],
-        fail: Callable[[BaseException], None],
-    ) -> None:
-        core, source = self._core, subscription.source
-        lookups = [entry.lookup for entry in entries]
-        end = subscription.reserved + len(entries)
-        is_copy = subscription.way is SubscriptionMode.COPY
-        copied = self._copied(subscription, entries) if is_copy else []
-
-        def apply(batch: Batch) -> None:
-            if subscription.is_over:
-                raise QueueNotFound(f"the subscription {subscription.name} was dropped")
-            if is_copy:
-                copy(batch, subscription, copied)
-            else:
-                take(batch, subscription, entries)
-            write_state(batch, subscription, reserved=end)
-
-        def committed() -> None:
-            subscription.reserved = end
-            if is_copy:
-                for entry in copied:
-                    if entry.lookup in source.express:
-                        source.express.rewrite(entry.lookup, entry.record)
-                core.removal.release(source, lookups)
-                subscription.has_copied(lookups)
-            else:
-                core.removal.forget(source, lookups)
-            go_on()
-
-        def failed(error: BaseException) -> None:
-            core.removal.release(source, lookups)
-            fail(error)
-
-        core.submit(apply, committed, failed, grows=True)
-
-    def _copied(self, subscription: DurableSubscription, entries: list[Entry]) -> list[Entry]:
-        """The same messages, with records that name the subscriptions with a copy."""
-        known = {other.store.number for other in self.of(subscription.source)}
-        number = subscription.store.number
-        return [
-            entry._replace(record=with_reader(entry.record, number, known)) for entry in entries
-        ]
 
     # Reading
 
@@ -316,15 +200,21 @@ class Reservations:
     def size(self, subscription: DurableSubscription, after: int, last: int) -> int:
         """The bytes of the reserved messages after one position up to another."""
         check_place(subscription, after, last)
-        return sum(packet_place(raw)[1] for _, raw in self._rows(subscription, after, last))
+        return bytes_of(self._parts(subscription, after, last))
 
     def _rows(
         self, subscription: DurableSubscription, after: int, last: int
     ) -> Iterator[tuple[int, bytes]]:
-        number = subscription.store.number
-        first, end = index_key(number, after + 1), index_key(number, last + 1)
-        for key, raw in self._core.snapshot.scan(Table.INDEX, first, end):
-            yield int.from_bytes(key[4:], "big"), raw
+        for part in self._parts(subscription, after, last):
+            if isinstance(part, RunSlice):
+                yield from ((position, raw) for position, raw, _ in part.found())
+            else:
+                yield part[:2]
+
+    def _parts(
+        self, subscription: DurableSubscription, after: int, last: int
+    ) -> Iterator[Found | RunSlice]:
+        return reserved_parts(self._core.snapshot, subscription.store, after, last)
 
     def _next_rows(self, subscription: DurableSubscription, after: int, last: int) -> Rows:
         return list(islice(self._rows(subscription, after, last), STEP))
@@ -381,13 +271,25 @@ class Reservations:
         if position <= subscription.committed:
             pending.succeed(None)
             return
-        rows = self._next_rows(subscription, subscription.committed, position)
-        last = rows[-1][0]
-        if subscription.owner and not subscription.read.has_all(rows[0][0] - 1, last):
-            rows = [row for row in rows if row[0] in subscription.read]
+        before = subscription.committed
+        parts: StepParts
+        if target is None and self._leave_together(subscription):
+            parts = reserved_step(self._core.snapshot, subscription.store, before, position)
+        else:
+            parts = _singly(self._next_rows(subscription, before, position))
+        last = last_of(parts)
+        if subscription.owner and not subscription.read.has_all(before, last):
+            parts = _singly(row for row in one_by_one(parts) if row[0] in subscription.read)
 
         def apply(batch: Batch) -> None:
-            self._leave(batch, subscription, rows, target, by)
+            rows: Rows = []
+            for part in parts:
+                if not (
+                    isinstance(part, RunSlice) and self._receive(batch, subscription, part, by)
+                ):
+                    rows += one_by_one([part])
+            if rows:
+                self._leave(batch, subscription, rows, target, by)
             write_state(batch, subscription, committed=last)
 
         def committed() -> None:
@@ -396,6 +298,26 @@ class Reservations:
             self._commit_rows(subscription, position, target, by, pending)
 
         self._core.submit(apply, committed, pending.fail)
+
+    def _leave_together(self, subscription: DurableSubscription) -> bool:
+        """Whether messages of a run that are received can leave the store in one piece."""
+        source, reason = subscription.source, MessageClass.ACK_RECEIVE
+        return not source.deleted and not self._core.dispositions.is_journaled(source, reason)
+
+    def _receive(
+        self, batch: Batch, subscription: DurableSubscription, part: RunSlice, by: str
+    ) -> bool:
+        """Messages of a run are received; False if they have to leave one by one."""
+        if not self._leave_together(subscription):
+            return False
+        if not batch.remove_slice(subscription.store, part):
+            return False
+        stood = part.as_it_stood()
+        if batch.keeps_history:
+            stood = stood.with_packets(start_of(batch, part))
+        source, reason = subscription.source, MessageClass.ACK_RECEIVE
+        self._core.dispositions.removed_slice(batch, source, stood, reason, by)
+        return True
 
     def _leave(
         self,
@@ -493,17 +415,13 @@ class Reservations:
         self._core.submit(apply, committed, failed)
 
 
+def _singly(rows: Iterable[tuple[int, bytes]]) -> StepParts:
+    return [(at, raw, False) for at, raw in rows]
+
+
 def _drop_packets(batch: Batch, gone: Messages) -> None:
     for _, raw in gone:
         batch.drop_packet(*packet_place(raw))
-
-
-def _split(found: list[Found], size_max: int, *, is_first: bool) -> tuple[list[Found], list[Found]]:
-    """Messages that fit into a number of bytes, at least one if it is the first, and the rest."""
-    if not found or (not is_first and packet_place(found[0][1])[1] > size_max):
-        return [], found
-    fitting = up_to(found, size_max)
-    return fitting, found[len(fitting) :]
 
 
 def _gone(number: int, path: str) -> ManagedQueue:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from operator import add
-from struct import Struct
 from typing import Final
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
     NEVER,
@@ -19,7 +19,7 @@ from openmsmq.engine.storage.layout import (
     with_expiry,
     with_packet,
 )
-from openmsmq.engine.storage.runs import is_member
+from openmsmq.engine.storage.runs import is_member, reserved_tail
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.subscriptions.subscription import DurableSubscription
 
@@ -28,21 +28,41 @@ Rows = list[tuple[int, bytes]]
 Messages = list[tuple[int, bytes]]
 "Lookup identifiers and records of messages as they are in their queue."
 
-_tail = Struct("<QI")
-TAIL_SIZE: Final = _tail.size
+TAIL_SIZE: Final = reserved_tail.size
 "Bytes behind the record of a message that was given."
 
 
-def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) -> None:
-    """Take messages out of their queue, and keep them for the subscription."""
+def give(batch: Batch, subscription: DurableSubscription, run: RunSlice, first: int) -> bool:
+    """Let a subscription have a whole run, from a position on; False if it is not whole now."""
+    source, store = subscription.source, subscription.store
+    if not batch.runs.give(run.run, store.number, first):
+        return False
+    batch.count_in(source, -len(run), -run.size)
+    batch.count_in(store, len(run), run.size)
+    if batch.keeps_history:
+        started = run.with_packets(start_of(batch, run))
+        batch.note_slice(Event.RESERVED, source, started, "", subscription.name)
+    batch.count(Event.RESERVED.word, len(run))
+    return True
+
+
+def start_of(batch: Batch, part: RunSlice) -> bytes:
+    """Enough of the first packet of a slice to tell its identifier."""
+    raw = part.run.member(part.first)
+    assert raw is not None, "a message of a slice is in its run"
+    return batch.first_chunks([raw])[0]
+
+
+def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry], first: int) -> None:
+    """Take messages out of their queue, and keep them for the subscription from a position on."""
     source = subscription.source
     places = [(entry.lookup, entry.record) for entry in entries]
-    if all([is_member(raw) for _, raw in places]):
+    if _are_members(places):
         taken = _taken_together(batch, source, places)
         if taken is not None:
             records, packets = taken
             gone = [(lookup, raw) for (lookup, _), raw in zip(places, records, strict=True)]
-            _keep(batch, subscription, gone)
+            _keep(batch, subscription, gone, first)
             note(batch, Event.RESERVED, source, gone, "", subscription.name, packets)
             return
     entries = _exploded(batch, source, entries)
@@ -51,7 +71,7 @@ def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) 
     )
     stored = iter(_stored(batch, [entry for entry in entries if entry.express]))
     gone = [(entry.lookup, next(stored) if entry.express else entry.record) for entry in entries]
-    _keep(batch, subscription, gone)
+    _keep(batch, subscription, gone, first)
     note(batch, Event.RESERVED, source, gone, "", subscription.name)
 
 
@@ -76,10 +96,20 @@ def copy(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) 
     entries = _exploded(batch, subscription.source, entries)
     stored = _stored(batch, entries)
     copies = [(entry.lookup, raw[:RECORD_SIZE]) for entry, raw in zip(entries, stored, strict=True)]
-    _keep(batch, subscription, copies)
+    _keep(batch, subscription, copies, subscription.reserved + 1)
     for entry in entries:
         if not entry.express:
             batch.rewrite(subscription.source, entry.lookup, entry.record)
+
+
+def _are_members(messages: Messages) -> bool:
+    return all([is_member(raw) for _, raw in messages])
+
+
+def _out_of_run(batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes) -> bytes:
+    plain = batch.explode(queue, lookup, raw)
+    assert plain is not None, "a message that is held or reserved is there"
+    return plain
 
 
 def _exploded(batch: Batch, source: ManagedQueue, entries: list[Entry]) -> list[Entry]:
@@ -88,8 +118,7 @@ def _exploded(batch: Batch, source: ManagedQueue, entries: list[Entry]) -> list[
     for entry in entries:
         if is_member(entry.record):
             readers = entry.record[RECORD_SIZE:]
-            plain = batch.explode(source, entry.lookup, entry.record[:RECORD_SIZE])
-            assert plain is not None, "a message that is held is there"
+            plain = _out_of_run(batch, source, entry.lookup, entry.record[:RECORD_SIZE])
             entry = entry._replace(record=plain + readers)
         found.append(entry)
     return found
@@ -103,20 +132,26 @@ def _stored(batch: Batch, entries: list[Entry]) -> list[bytes]:
     ]
 
 
-def _keep(batch: Batch, subscription: DurableSubscription, messages: Messages) -> None:
+def _keep(batch: Batch, subscription: DurableSubscription, messages: Messages, first: int) -> None:
     """What is kept does not expire, but remembers when it would."""
     lookups, raws = [lookup for lookup, _ in messages], [raw for _, raw in messages]
     expires = [expiry for _, _, expiry in map(place_and_expiry, raws)]
     if min(expires, default=NEVER) != NEVER:
         raws = [with_expiry(raw, NEVER) for raw in raws]
-    kept = list(map(add, raws, map(_tail.pack, lookups, expires)))
-    batch.keep_reserved(subscription.store, subscription.reserved + 1, kept)
+    kept = list(map(add, raws, map(reserved_tail.pack, lookups, expires)))
+    batch.keep_reserved(subscription.store, first, kept)
 
 
 def take_out(batch: Batch, subscription: DurableSubscription, rows: Rows) -> Messages:
     """Messages leave the subscription: what they had and were in their queue."""
-    batch.take_out_many(subscription.store, rows)
-    tails = _tail.iter_unpack(b"".join([raw[-TAIL_SIZE:] for _, raw in rows]))
+    store = subscription.store
+    taken = _taken_together(batch, store, rows) if _are_members(rows) else None
+    if taken is not None:
+        rows = [(at, raw) for (at, _), raw in zip(rows, taken[0], strict=True)]
+    else:
+        rows = [(at, _out_of_run(batch, store, at, raw)) for at, raw in rows]
+        batch.take_out_many(store, rows)
+    tails = reserved_tail.iter_unpack(b"".join([raw[-TAIL_SIZE:] for _, raw in rows]))
     found = []
     for (_, raw), (lookup, expires) in zip(rows, tails, strict=True):
         kept = raw[:-TAIL_SIZE]
@@ -143,7 +178,7 @@ def note(
 
 def place_of(raw: bytes) -> tuple[int, int]:
     """Where a message stood in its queue, and when it expires there."""
-    lookup, expires = _tail.unpack_from(raw, len(raw) - _tail.size)
+    lookup, expires = reserved_tail.unpack_from(raw, len(raw) - TAIL_SIZE)
     return lookup, expires
 
 

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate
 from struct import Struct
 from typing import Final, NamedTuple
 
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
     RECORD_SIZE,
     Owed,
-    index_key,
     local_facts,
     packet_keys,
     packet_place,
 )
+from openmsmq.engine.storage.runs import read_blob
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.subscriptions.owners import check_owner
+from openmsmq.engine.subscriptions.parts import reserved_parts
 from openmsmq.engine.subscriptions.rows import TAIL_SIZE, place_of
 from openmsmq.engine.subscriptions.subscription import DurableSubscription
 from openmsmq.errors import InvalidParameter, QueueNotFound
@@ -78,19 +80,56 @@ def read_slices(
 ) -> list[ReservedSlice]:
     """Reserved messages after one position up to another; at least one of them."""
     check_read(subscription, after, last, owner)
-    number = subscription.store.number
-    first, end = index_key(number, after + 1), index_key(number, last + 1)
-    rows = snapshot.scan(Table.INDEX, first, end)
-    found: list[bytes] = []
-    while step := [raw for _, raw in islice(rows, STEP)]:
-        sizes = _sizes(step)
-        left, size_max = size_max, size_max - sum(sizes)
-        if size_max < 0:
-            fitting = sum(total <= left for total in accumulate(sizes))
-            found += step[: fitting if found else max(fitting, 1)]
-            break
-        found += step
-    return list(_slices(snapshot, found))
+    found: list[ReservedSlice] = []
+    rows: list[bytes] = []
+    for part in reserved_parts(snapshot, subscription.store, after, last):
+        if not isinstance(part, RunSlice):
+            rows.append(part[1])
+            if len(rows) == STEP and (size_max := _add(snapshot, found, rows, size_max)) < 0:
+                return found
+            continue
+        if (size_max := _add(snapshot, found, rows, size_max)) < 0:
+            return found
+        fitting = part if part.size <= size_max else part.up_to(size_max)
+        if not (len(fitting) or found):
+            fitting = part.part(part.first, part.first + 1)
+        if len(fitting):
+            found.append(_run_slice(snapshot, fitting))
+        size_max -= fitting.size
+        if len(fitting) < len(part):
+            return found
+    _add(snapshot, found, rows, size_max)
+    return found
+
+
+def _add(snapshot: Snapshot, found: list[ReservedSlice], rows: list[bytes], size_max: int) -> int:
+    """Add messages with rows of their own, which are then forgotten; how much room is left.
+
+    Less than nothing, if some did not fit.
+    """
+    sizes = _sizes(rows)
+    left = size_max - sum(sizes)
+    if left < 0:
+        fitting = sum(total <= size_max for total in accumulate(sizes))
+        rows = rows[: fitting if found else max(fitting, 1)]
+        found += _slices(snapshot, rows)
+        return left
+    found += _slices(snapshot, rows)
+    rows.clear()
+    return left
+
+
+def _run_slice(snapshot: Snapshot, part: RunSlice) -> ReservedSlice:
+    record = part.run.record
+    return ReservedSlice(
+        part.as_it_stood().first,
+        record.arrived_time,
+        record.abort_count,
+        record.move_count,
+        record.message_class,
+        len(part),
+        read_blob(snapshot, record.packet_number, part.start, part.stop),
+    )
 
 
 def _slices(snapshot: Snapshot, raws: Sequence[bytes]) -> Iterator[ReservedSlice]:

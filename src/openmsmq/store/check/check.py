@@ -281,9 +281,16 @@ class _Checker:
     def _check_run(self, queue: CheckedQueue, run: MessageRun) -> None:
         queue.messages += run.left
         queue.bytes += run.bytes_left
-        if run.first >> ARRIVAL_BITS > PRIORITY_MAX:
+        if bool(run.stood) is not (queue.given is not None):
+            self._find(f"Message {run.first} of {queue} does not say where it stood in its queue.")
+        if queue.given is not None:
+            done, reserved = queue.given
+            queue.waiting += sum(position > done for position, _, _ in run.members(0))
+            if not 0 < run.first < run.end <= reserved + 1:
+                self._find(f"Message {run.end - 1} of {queue} is not between 1 and {reserved}.")
+        elif run.first >> ARRIVAL_BITS > PRIORITY_MAX:
             self._find(f"Message {run.first} of {queue} has no possible priority.")
-        if run.end - 1 & ARRIVAL_MASK > self._numbers[ARRIVAL_KEY]:
+        if queue.given is None and run.end - 1 & ARRIVAL_MASK > self._numbers[ARRIVAL_KEY]:
             self._find(f"The number of message {run.end - 1} of {queue} would be given out again.")
         if run.record.expires != NEVER or run.record.flags & ~Owed.TRANSACTIONAL:
             self._find(f"Message {run.first} of {queue} cannot be in a run.")

@@ -8,7 +8,7 @@ from tests.unit.engine.world import NOW, World, letter
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.subscriptions import reservations, subscription
+from openmsmq.engine.subscriptions import giver, parts, reservations, subscription
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
 from openmsmq.errors import (
@@ -236,8 +236,14 @@ def test_what_is_done_can_be_moved_to_a_subqueue(taker: Reader) -> None:
     assert world.count("expired") == 1
 
 
+def steps_of(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Let a commit have so many single messages."""
+    for module in (giver, reservations, parts):
+        monkeypatch.setattr(module, "STEP", count)
+
+
 def test_many_leave_step_by_step(taker: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reservations, "STEP", 10)
+    steps_of(monkeypatch, 10)
     send(taker.world, *"x" * 25)
     taker.reserve()
     pending = taker.reservations.commit(taker.subscription, 25)
@@ -321,7 +327,7 @@ def test_what_is_asked_for_at_once_is_done_in_turn(reader: Reader) -> None:
 
 
 def test_many_are_given_step_by_step(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reservations, "STEP", 10)
+    steps_of(monkeypatch, 10)
     monkeypatch.setattr(subscription, "LOOK_MAX", 4)
     send(reader.world, *"x" * 25)
     assert reader.reserve(count=22) == 22
@@ -392,7 +398,7 @@ def test_one_of_a_queue_that_is_there_is_found_first(taker: Reader) -> None:
 def test_a_queue_that_is_deleted_meanwhile_gives_no_more(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reservations, "STEP", 2)
+    steps_of(monkeypatch, 2)
     send(reader.world, *"abcd")
     pending = reader.reservations.reserve(reader.subscription, 0, 4, MANY)
     reader.world.core.queue_lifecycle.delete(reader.queue)

@@ -96,7 +96,7 @@ def test_a_message_that_left_its_run_meanwhile_is_given_like_any_other() -> None
 
     def work(batch: Batch) -> None:
         batch.explode(queue, entries[2].lookup, entries[2].record)
-        take(batch, lake, entries)
+        take(batch, lake, entries, 1)
 
     world.core.submit(work, lambda: None, lambda error: pytest.fail(str(error)))
     world.commit()
