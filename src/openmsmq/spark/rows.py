@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final
 
@@ -21,11 +21,11 @@ from openmsmq.errors import InvalidParameter, Malformed
 from openmsmq.limits import LABEL_UNITS_MAX, PACKET_SIZE_MAX, U32_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.columns import JoinedPackets
-from openmsmq.packet.headers.base import BaseHeader
+from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import DIRECT, SIZES, is_plain
+from openmsmq.packet.walk import DIRECT, NAMES, SIZES, PlainRun
 from openmsmq.properties.message import PRIORITY_DEFAULT, PRIORITY_MAX
 from openmsmq.spark.block import Block
 from openmsmq.spark.columns import WRITE
@@ -61,6 +61,8 @@ _SENDABLE: Final = (
     *(UserFlags.DQ, UserFlags.AQ, UserFlags.RQ, UserFlags.DM),
     *(UserFlags.JN, UserFlags.JP, UserFlags.MP),
 )
+_SIGNATURE: Final = BaseHeader.offset_of("Signature")
+_EMPTY: Final = pa.nulls(0, pa.binary())
 _NOT_SENDABLE: Final = U32_MAX - sum(int(flag) for flag in _SENDABLE)
 "Flags of packets that cannot be sent again as they are."
 
@@ -113,7 +115,7 @@ def packets(
 ) -> list[tuple[str, Sequence[bytes]]] | None:
     """The same as packets, if all rows are simple enough; None if some are not.
 
-    Those that are made here stay together if they go to one queue.
+    Those that follow each other to one queue stay together.
     """
     columns = {
         name.lower(): batch.column(place)
@@ -126,13 +128,23 @@ def packets(
         found = _again_all(said) if "packet" in said else _packed(said, batch.num_rows)
     except _UnusualRowError:
         return None
-    if where is None and "packet" not in said:
-        return [(queue, JoinedPackets(contents(found).to_pybytes(), len(found)))]
-    whole: list[bytes] = found.to_pylist()
+    joined, ends = contents(found).to_pybytes(), ends_of(found)
+    parts: list[tuple[str, Sequence[bytes]]] = []
+    first = 0
+    for target, count in _targets(where, len(found)):
+        start, first, end = ends[first], first + count, ends[first + count]
+        parts.append((target or queue, JoinedPackets(joined[start:end], count)))
+    return parts
+
+
+def _targets(where: pa.StringArray | None, count: int) -> list[tuple[str | None, int]]:
+    """Queues that rows go to, and how many follow each other to each."""
     if where is None:
-        return [(queue, whole)]
-    parts = groupby(zip(where.to_pylist(), whole, strict=True), itemgetter(0))
-    return [(target or queue, [packet for _, packet in rows]) for target, rows in parts]
+        return [(None, count)]
+    found = pc.run_end_encode(where, run_end_type=pa.int32())
+    ends = [0, *found.run_ends.to_pylist()]
+    counts = [end - start for start, end in pairwise(ends)]
+    return list(zip(found.values.to_pylist(), counts, strict=True))
 
 
 def _is_silent(name: str, values: pa.Array) -> bool:
@@ -146,11 +158,13 @@ def _is_silent(name: str, values: pa.Array) -> bool:
 
 def _again_all(said: Mapping[str, pa.Array]) -> pa.BinaryArray:
     """Packets to send again, if nothing in them is of the manager that sent them before."""
-    found = said["packet"]
-    whole = found.to_pylist()
-    if len(said) > 1 or found.null_count or not all(map(is_plain, whole)):
+    if len(said) > 1 or said["packet"].null_count:
         raise _UnusualRowError
-    block = Block.of_packets(whole)
+    found = pa.concat_arrays([said["packet"], _EMPTY])  # in a memory of its own
+    ends = ends_of(found).astype(np.int64)
+    block = Block(contents(found), ends[:-1], np.diff(ends))
+    if not _are_plain(block, found.to_pylist()):
+        raise _UnusualRowError
     names = {flags >> shift & 7 for flags in block.distinct_flags for shift in (13, 16)}
     highest = field(block.head, "H", BaseHeader.offset_of("Flags")).max()
     is_marked = block.property_field("H", _CLASS).any()
@@ -162,6 +176,17 @@ def _again_all(said: Mapping[str, pa.Array]) -> pa.BinaryArray:
     if is_marked or is_private or is_padded:
         raise _UnusualRowError
     return found
+
+
+def _are_plain(block: Block, packets: list[bytes]) -> bool:
+    """Whether all are whole packets without the rarer headers (see `is_plain`)."""
+    if not len(block) or block.sizes.min() < NAMES:
+        return False
+    version, signature = field(block.head, "B", 0), field(block.head, "I", _SIGNATURE)
+    is_like = (version == VERSION) & (signature == SIGNATURE) & (block.packet_sizes == block.sizes)
+    if not is_like.all() or block.sizes.max() > PACKET_SIZE_MAX:
+        return False
+    return all(map(PlainRun().fits, packets))
 
 
 def _packed(said: Mapping[str, pa.Array], count: int) -> pa.BinaryArray:

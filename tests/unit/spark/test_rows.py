@@ -15,6 +15,7 @@ from openmsmq.bodies.headers import decode_headers, encode_nservicebus, encode_r
 from openmsmq.client.payloads import ANYWHERE
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter, MQError
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.columns import JoinedPackets
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.spark.arrow import HEADERS
 from openmsmq.spark.rows import messages, packets
@@ -228,3 +229,20 @@ def test_packets_are_sent_again_as_they_are_if_nothing_is_of_another_manager(
     again.send_many([one for _, rows in messages(batch, "q") for one in rows])
     ways.append([one.to_message() for one in again.receive_many(9)])
     assert ways[0] == ways[1] == [simple, named]
+
+
+def test_packets_that_follow_each_other_to_a_queue_stay_together() -> None:
+    new = [Message(bytes(number)) for number in range(5)]
+    sent = Packer(NO_GUID).pack_many(new, ANYWHERE, first_id=1, sent_time=1)
+    columns = {"packet": [b"", *sent], "queue": ["x", "a", "a", None, "b", "b"]}
+    batch = pa.RecordBatch.from_pydict(columns).slice(1)
+    found = packets(batch, "q")
+    assert found is not None
+    assert [(name, list(own)) for name, own in found] == [
+        ("a", sent[:2]),
+        ("q", sent[2:3]),
+        ("b", sent[3:]),
+    ]
+    assert all(isinstance(own, JoinedPackets) for _, own in found)
+    cut = pa.RecordBatch.from_pydict({"packet": [sent[0], sent[1][:-4]]})
+    assert packets(cut, "q") is None
