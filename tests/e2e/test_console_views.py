@@ -162,7 +162,7 @@ def test_pages_and_times(page: Page, shop: Shop) -> None:
 
 def test_charts_of_a_queue_and_of_a_day(page: Page, shop: Shop) -> None:
     page.goto(f"{shop.place}/m/shop01/q/orders")
-    page.click("button:text-is('Chart')")
+    page.click("button:has-text('Chart')")
     page.wait_for_selector("figure >> text=messages")
     page.click("button:text-is('24 h')")
     page.wait_for_selector("button[aria-pressed=true]:text-is('24 h')")
@@ -240,6 +240,7 @@ def test_what_was_sent_is_found_and_read_with_keys_alone(page: Page, shop: Shop)
     page.keyboard.press("Enter")
     page.wait_for_selector("text=1 shown")
     page.keyboard.press("Tab")  # out of the field
+    page.wait_for_selector("aside h2:text-is('order 77')")
     page.keyboard.press("2")
     page.wait_for_selector(".tree >> text=n77")
     page.keyboard.press("j")
