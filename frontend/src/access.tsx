@@ -1,7 +1,7 @@
 // Who may do what, and what was done.
 import { useState } from "preact/hooks";
 import { api, managerPath } from "./api";
-import { plain } from "./format";
+import { count, plain } from "./format";
 import { RIGHTS, Tokens, type Token } from "./service";
 import { failed, manager, may, session } from "./state";
 import { Empty, Facts, Head, useData, When } from "./ui";
@@ -27,14 +27,15 @@ function Check(props: { name: string }) {
 
 export function AccessScreen() {
   const name = manager.value;
-  const [after, setAfter] = useState(0);
+  const [pages, setPages] = useState(1);
   const [word, setWord] = useState("");
-  const [rows] = useData(async () => { let all: Entry[] = [], at = after; for (let n = 0; n < 20; n++) { const some = await api<Entry[]>(`${managerPath(name)}/audit?after=${at}`); if (!some.length) break; all = [...all, ...some]; at = some[some.length - 1]!.number; } return all.reverse(); }, [name, after], 10);
-  const shown = rows?.filter((row) => !word || JSON.stringify(row).toLowerCase().includes(word.toLowerCase())).slice(0, 500);
+  const [rows] = useData(async () => { let all: Entry[] = [], ask = "newest=true"; for (let n = 0; n < pages; n++) { const some = await api<Entry[]>(`${managerPath(name)}/audit?${ask}`); if (!some.length) break; all = [...all, ...some.reverse()]; ask = `before=${all[all.length - 1]!.number}`; } return all; }, [name, pages], pages > 2 ? 0 : 10);
+  const isAll = !rows || rows.length < 250 * pages;
+  const shown = rows?.filter((row) => !word || JSON.stringify(row).toLowerCase().includes(word.toLowerCase()));
   return <><Head title={`Access to ${name}`} />
     <Facts rows={[["logged in as", session.value!.who], ["role", session.value!.role || "as the token says"], ["console", session.value!.read_only ? "read-only" : "may change things"]]} />
     {may("admin") && <><Tokens name={name} /><Check name={name} /></>}
-    <h2>Audit log</h2><div class="filter"><input type="search" class="wide" aria-label="Search the audit log" placeholder="who, what, queue" value={word} onInput={(e) => setWord(e.currentTarget.value)} />{!!after && <button onClick={() => setAfter(0)}>from the beginning</button>}</div>
+    <h2>Audit log</h2><div class="filter"><input type="search" class="wide" aria-label="Search the audit log" placeholder="who, what, queue" value={word} onInput={(e) => setWord(e.currentTarget.value)} /><span class="soft">{rows && `${count(shown!.length)} of the last ${count(rows.length)}`}</span>{!isAll && <button onClick={() => setPages(pages * 2)}>Older…</button>}</div>
     {!may("admin") && !rows ? <Empty>The audit log is for administrators.</Empty> : shown && !shown.length ? <Empty>Nothing.</Empty> : shown && <div class="scroll" tabIndex={0} role="region" aria-label="Audit log"><table><thead><tr><th>Time</th><th>Who</th><th>Act</th><th>On</th><th>Outcome</th><th>Details</th><th>Program</th></tr></thead><tbody>{shown.map((row) =>
       <tr><td><When class="mono" at={row.time} /></td><td class="wrap">{plain(row.who)}</td><td>{plain(row.act)}</td><td class="wrap mono">{plain(row.target)}</td><td class={row.allowed ? "" : "bad"}>{row.allowed ? "done" : "✕ denied"}</td><td class="wrap">{plain(row.reason)}</td><td class="wrap soft">{plain(row.by)}</td></tr>)}</tbody></table></div>}</>;
 }

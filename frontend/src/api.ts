@@ -37,7 +37,7 @@ export interface Story {
 }
 export interface LetterGroup {
   queue: string; reason: string; message_class: number; destination: string; labels: string; count: number;
-  first: string; last: string; sample: string; filter: string; recent: number; note: { text: string; who: string; time: string } | null;
+  first: string; last: string; sample: string; filter: string; recent: number; sender: string; type: string; trend: number[]; hint: string; note: { text: string; who: string; time: string } | null;
 }
 export interface Plan {
   id: string; manager: string; queue: string; act: string; state: string; count: number; done: number; gone: number;

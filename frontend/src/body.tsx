@@ -52,7 +52,7 @@ export function Body(props: { details: MessageDetails; base: string } & Uses) {
   const [wraps, setWraps] = useState(true);
   const [word, setWord] = useState("");
   const hasHeaders = Object.keys(headers).length > 0;
-  const isTree = /xml|json|nrbf|nmf/.test(body.format);
+  const isTree = /xml|json|nrbf|nmf/.test(body.format) || (/^activex:VT_(LPWSTR|BSTR|LPSTR)/.test(body.format) && /^\s*[<{[]/.test(body.text || ""));
   const views = ["auto", ...(isTree ? ["tree"] : []), "text", "hex", ...(hasHeaders ? ["headers"] : []), "packet"];
   const view = views.includes(chosen) ? chosen : "auto";
   const isObject = /nrbf|nmf/.test(body.format);

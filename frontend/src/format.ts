@@ -64,7 +64,7 @@ export function hexDump(hex: string): string {
   for (let at = 0; at < hex.length && lines.length < 1024; at += 32) {
     const bytes = hex.slice(at, at + 32).match(/../g) || [];
     const text = bytes.map((b) => { const n = parseInt(b, 16); return n > 31 && n < 127 ? String.fromCharCode(n) : "."; }).join("");
-    lines.push(`${pad(at / 2, 6)}  ${bytes.join(" ").padEnd(47)}  ${text}`);
+    lines.push(`${(at / 2).toString(16).padStart(6, "0")}  ${bytes.join(" ").padEnd(47)}  ${text}`);
   }
   return lines.join("\n");
 }

@@ -1,12 +1,12 @@
 // The shell: who is logged in, where one can go, and what is shown there.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { api, type Session } from "./api";
+import { api, type ManagerView, type Session } from "./api";
 import { count, plain, time } from "./format";
 import { Help, helping, isOurs } from "./keys";
 import { Overview } from "./overview";
 import { chosen, failed, go, listen, liveSince, lostAt, manager, notice, parts, path, session, silence, start, total } from "./state";
-import { Link } from "./ui";
+import { Link, useData } from "./ui";
 
 const PLACES: [string, string, string][] = [["o", "Overview", "/"], ["q", "Queues", "queues"], ["d", "Dead letters", "letters"], ["u", "Outgoing", "outgoing"], ["m", "Map", "map"], ["i", "Find", "/find"], ["t", "Transactions", "transactions"], ["p", "Pipelines", "pipelines"], ["a", "Access", "access"], ["s", "Settings", "settings"]];
 const to = (where: string) => where.startsWith("/") ? where : `/m/${encodeURIComponent(manager.value)}/${where}`;
@@ -42,6 +42,8 @@ function theme() {
 function Shell() {
   const me = session.value!;
   const [wants, setWants] = useState("");
+  const [menu, setMenu] = useState(false);
+  const [all] = useData(() => me.managers.length > 1 ? api<ManagerView[]>("/managers") : Promise.resolve([]), [], 15);
   useEffect(() => { listen(manager.value); }, [manager.value]);
   useEffect(() => {
     let leader = 0;
@@ -55,15 +57,16 @@ function Shell() {
     addEventListener("keydown", keys, true);
     return () => removeEventListener("keydown", keys, true);
   }, []);
-  const letters = total.value.dead_letters || 0;
+  const others = (all || []).filter((one) => one.name !== manager.value).reduce((sum, one) => sum + one.dead_letters, 0);
+  const letters = (total.value.dead_letters || 0) + others;
   const current = path.value === "/" ? "/" : parts.value[0] === "find" ? "/find" : parts.value[2] === "q" ? "queues" : parts.value[2];
   return <div class="shell"><a class="skip" href="#main">Skip to content</a>
     <header class="top"><Link class="brand" to="/"><img src="/assets/icon.svg" alt="" />OpenMSMQ</Link>
       {me.managers.length > 1 && <select aria-label="Manager" value={manager.value} onChange={(e) => { chosen.value = e.currentTarget.value; go(parts.value[0] === "m" && parts.value[2] !== "q" ? `/m/${encodeURIComponent(e.currentTarget.value)}/${parts.value[2]}` : `/m/${encodeURIComponent(e.currentTarget.value)}/queues`); }}>{me.managers.map((name) => <option>{name}</option>)}</select>}
       <form role="search" onSubmit={(e) => { e.preventDefault(); go(`/find?q=${encodeURIComponent(wants)}`); }}><input id="find" type="search" aria-label="Find anywhere" placeholder="/  find id, label, queue …" value={wants} onInput={(e) => setWants(e.currentTarget.value)} /></form>
-      <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : lostAt.value ? `not live since ${time(new Date(lostAt.value).toISOString())}` : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span>{plain(me.who)}</span>
+      <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : lostAt.value ? `not live since ${time(new Date(lostAt.value).toISOString())}` : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span class="who">{plain(me.who)}</span>
         <button class="plain" onClick={() => { helping.value = true; }}>Keys</button><button class="plain" onClick={theme}>Light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
-    <nav aria-label="Screens"><ul>{PLACES.map(([key, title, where]) => <li><Link to={to(where)} current={current === where} title={`g ${key}`}>{title}{where === "letters" && letters > 0 && <span class="badge">{count(letters)}</span>}</Link></li>)}</ul></nav>
+    <nav aria-label="Screens" class={menu ? "open" : ""}><button class="menu" aria-expanded={menu} onClick={() => setMenu(!menu)}>☰ {PLACES.find(([, , where]) => where === current)?.[1] || "Menu"}</button><ul onClick={() => setMenu(false)}>{PLACES.map(([key, title, where]) => <li><Link to={to(where)} current={current === where} title={`g ${key}`}>{title}{where === "letters" && letters > 0 && <span class="badge">{count(letters)}</span>}</Link></li>)}</ul></nav>
     <main id="main" tabIndex={-1} class={!liveSince.value && lostAt.value ? "stale" : ""}><Screen /></main>{helping.value && <Help />}</div>;
 }
 

@@ -1,6 +1,6 @@
 // One message: its body, every property, and its life on all managers.
 import { useState } from "preact/hooks";
-import { api, pageOf, queuePath, type MessageDetails, type Story } from "./api";
+import { api, pageOf, queuePath, type MessageDetails, type MessageView, type Story } from "./api";
 import { Body } from "./body";
 import { age, destination, exact, plain, shortName, time, title } from "./format";
 import { isOurs, useKeys } from "./keys";
@@ -37,6 +37,21 @@ export function Life(props: { id: string }) {
     <div class="acts"><button onClick={() => copy(report(story))}>Copy as text</button></div><Command request={{ method: "GET", path: `/explain?id=${encodeURIComponent(props.id)}` }}>{`openmsmq explain '${props.id}'`}</Command></>;
 }
 
+/** Queues that nothing is sent to: what is edited there goes where it was for. */
+const isLetter = (queue: string) => /\$$|;/.test(queue);
+
+const failedIn = (headers: Record<string, string>) => { const found = /^([^@\\;/]+)@([\w.-]+)$/.exec(headers["NServiceBus.FailedQ"] || ""); return found ? `DIRECT=OS:${found[2]}\\private$\\${found[1]}` : ""; };
+
+/** Messages that belong to this one, wherever they are: each a search. */
+function Relatives(props: { message: MessageView; properties: Record<string, unknown> }) {
+  const { message, properties } = props;
+  const own = String(properties.correlation_id || ""), [guid, number] = message.id.split("\\");
+  const bytes = guid!.replace(/-/g, "").replace(/^(..)(..)(..)(..)(..)(..)(..)(..)/, "$4$3$2$1$6$5$8$7") + (Number(number) >>> 0).toString(16).padStart(8, "0").replace(/(..)(..)(..)(..)/, "$4$3$2$1");
+  const links: [string, string][] = [["answers, and reports of managers about it", `corr:${bytes}`], ["copies of it in journals and among dead letters", `id:"${message.id.replaceAll("\\", "\\\\")}"`]];
+  if (/[1-9a-f]/.test(own)) links.push(["others with its correlation", `corr:${own}`]);
+  return <ul class="relatives">{links.map(([words, filter]) => <li><Link to={`/find?q=${encodeURIComponent(filter)}`}>{words}</Link></li>)}{message.response_queue && <li>answers are wanted in <code>{plain(destination(message.response_queue))}</code></li>}</ul>;
+}
+
 export function MessageScreen(props: { queue: string; lookup: string }) {
   const name = manager.value, base = `${queuePath(name, props.queue)}/messages/${props.lookup}`;
   const [details] = useData(() => api<MessageDetails>(base), [base]);
@@ -50,14 +65,15 @@ export function MessageScreen(props: { queue: string; lookup: string }) {
   return <>
     <Head title={message.label || "(no label)"} over={<><Link to={`/m/${encodeURIComponent(name)}/queues`}>{plain(name)}</Link> / <Link to={pageOf(name, props.queue)}>{plain(shortName(props.queue))}</Link> / <code>{message.id}</code></>}>
       <button onClick={() => copy(location.href)}>Copy link</button>
-      {may("send") && <button onClick={() => setEditing(true)} disabled={details.body.text === null}>Edit and send…</button>}
+      {may("send") && <button onClick={() => setEditing(true)} disabled={details.body.text === null || details.body.truncated} title={details.body.truncated ? "too long to be edited here" : undefined}>Edit and send…</button>}
       {acts.map((one) => <button onClick={() => act(one)}>{title(one)}…</button>)}</Head>
     {message.reason && <p class="bad">✕ {title(message.reason)}</p>}
     <p class="soft">sent <When at={message.sent} /> to {plain(destination(message.destination))}, arrived <When at={message.arrived} /></p>
     <h2>Body</h2><Body details={details} base={base} onFilter={(text) => go(`${pageOf(name, props.queue)}?f=${encodeURIComponent(text)}`)} />
     <h2>Life</h2><Life id={message.id} />
+    <h2>Relatives</h2><Relatives message={message} properties={details.properties} />
     <h2>Properties</h2><Facts rows={Object.entries(details.properties).map(([key, value]) => [<span title={MEANINGS[key]} class={MEANINGS[key] ? "hint" : ""}>{key.replaceAll("_", " ")}</span>, value === null ? <span class="soft">none</span> : key === "correlation_id" && /[1-9a-f]/.test(String(value)) ? <>{plain(String(value))} <Link to={`/find?q=${encodeURIComponent(`corr:${value}`)}`}>find ›</Link></> : plain(typeof value === "object" ? JSON.stringify(value) : String(value)) || <span class="soft">empty</span>])} />
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { const left = changed && wanted.act !== "copy"; setWanted(undefined); if (left) go(pageOf(name, props.queue)); }} />}
-    {editing && <Send base={queuePath(name, props.queue)} queue={props.queue} label={message.label} text={details.body.text || ""} onClose={() => setEditing(false)} />}
+    {editing && <Send manager={name} queue={failedIn(details.headers) || (isLetter(props.queue) ? message.destination : "") || props.queue} like={{ label: message.label, text: details.body.text || "", priority: message.priority, queue: props.queue, lookup_id: props.lookup }} onClose={() => setEditing(false)} />}
   </>;
 }

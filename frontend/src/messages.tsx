@@ -1,12 +1,12 @@
 // The messages of a queue: a page at a time, searched in bounded steps, chosen by frozen ids.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, managerPath, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
+import { api, ApiError, managerPath, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
 import { Body } from "./body";
-import { count, destination, exact, many, plain, shortName, size, time, title } from "./format";
+import { age, count, destination, exact, many, plain, shortName, size, time, title } from "./format";
 import { isOurs, useKeys } from "./keys";
 import { QueueForm } from "./queue";
 import { failed, go, live, manager, may, place, query, say } from "./state";
-import { Chart, Command, Dialog, Empty, first, Head, Link, PlanDialog, Spans, useData, Views, When, type Wanted } from "./ui";
+import { Chart, Command, Dialog, Empty, Facts, first, Head, Link, PlanDialog, Spans, useData, Views, When, type Wanted } from "./ui";
 
 const PAGE = 50;
 /** Columns that every message has; those of bodies are paths. */
@@ -43,7 +43,7 @@ export function Messages(props: { queue: string }) {
   const anchor = useRef(0);
   const trail = useRef<(string | null)[]>([]);
   const [following, setFollowing] = useState(false);
-  const [open, setOpen] = useState<MessageDetails>();
+  const [open, setOpen] = useState<MessageDetails>(), [gone, setGone] = useState(false);
   const [wanted, setWanted] = useState<Wanted>();
   const [dialog, setDialog] = useState<"" | "set" | "send" | "import" | "columns" | "time">("");
   const [charts, setCharts] = useState(false);
@@ -85,7 +85,7 @@ export function Messages(props: { queue: string }) {
   useEffect(() => { if (following && fresh !== 0 && !searching && !wanted) setTurn((n) => n + 1); }, [following, came]);
   useEffect(() => {
     if (!row) return;
-    const timer = setTimeout(() => api<MessageDetails>(`${base}/messages/${row.lookup_id}`).then(setOpen, () => setOpen(undefined)), 60);
+    const timer = setTimeout(() => api<MessageDetails>(`${base}/messages/${row.lookup_id}`).then((found) => { setOpen(found); setGone(false); }, (error) => { setOpen(undefined); setGone(error instanceof ApiError && error.status === 404); }), 60);
     return () => clearTimeout(timer);
   }, [row?.lookup_id]);
   /** The one place of the grid that Tab reaches: what is to be used in its cell, or the cell. */
@@ -154,12 +154,12 @@ export function Messages(props: { queue: string }) {
   return <div>
     <Head title={shortName(queue)} over={<><Link to={`/m/${encodeURIComponent(name)}/queues`}>{plain(name)}</Link> / {plain(info?.label || info?.kind || "")}</>}>
       <span class="soft">{messages === undefined ? "" : `${many(messages, "message")}, ${size(info?.bytes || 0)}`}</span>
-      <button aria-expanded={charts} onClick={() => setCharts(!charts)}>Chart</button>
+      <button aria-expanded={charts} onClick={() => setCharts(!charts)}>Chart, properties</button>
       {may("admin") && own && <button onClick={() => setDialog("set")}>Settings…</button>}
       {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button onClick={() => setDialog("import")}>Import…</button>}
       <a id="export" class="button" href={`/api/v1${base}/export?${exported}`}>{picked.size && picked.size <= 200 ? `Export ${count(picked.size)}` : "Export"}</a>
       {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button class="main" onClick={() => setDialog("send")}>Send…</button>}</Head>
-    {charts && <QueueCharts name={name} queue={info?.name || queue} />}
+    {charts && <QueueCharts name={name} queue={info?.name || queue} info={info} />}
     <form class="filter" role="search" onSubmit={(e) => { e.preventDefault(); go(address({ f: text, at: null })); setTurn(turn + 1); }}>
       <input id="filter" class="wide mono" type="search" aria-label="Filter messages" placeholder='label:order* body:"ACME" size:>10k sent:>-2h -is:transactional' value={text} onInput={(e) => setText(e.currentTarget.value)} />
       {costOf(text) && <span class="soft">{costOf(text)}</span>}
@@ -187,23 +187,27 @@ export function Messages(props: { queue: string }) {
         {at && <Link to={address({ at: null })}>from the beginning</Link>}<span class="soft">{order}; <kbd>n</kbd> <kbd>p</kbd> turn pages, <kbd>?</kbd> shows all keys</span></nav>
       <Position base={base} at={(newest ? rows[0] : rows[0])?.arrived} total={messages ?? 0} onGo={(when) => go(address({ time: when, at: null }))} /></div>
       <aside class="pane" aria-label="Preview">{open ? <><h2>{plain(open.message.label) || "(no label)"}</h2><p class="soft">{open.body.format}, {size(open.body.size)}, from {open.message.source.slice(0, 8)}, sent <When at={open.message.sent} /></p>
-        <Body details={open} base={`${base}/messages/${open.message.lookup_id}`} onColumn={addColumn} onFilter={narrow} /><p><Link to={pageOf(name, queue, open.message.lookup_id)}>all properties and its life ›</Link></p></> : <p class="soft">Choose a message.</p>}</aside></div>}
+        <Body details={open} base={`${base}/messages/${open.message.lookup_id}`} onColumn={addColumn} onFilter={narrow} /><p><Link to={pageOf(name, queue, open.message.lookup_id)}>all properties and its life ›</Link></p></> : <p class="soft">{gone ? <>It is gone: someone has taken it since the list was read. <button class="plain" onClick={() => setTurn(turn + 1)}>Refresh</button></> : "Choose a message."}</p>}</aside></div>}
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) { chooseNone(); setTurn(turn + 1); } }} />}
     {dialog === "set" && <QueueForm name={queue} onClose={() => setDialog("")} />}
-    {dialog === "send" && <Send base={base} queue={queue} onClose={(sent) => { setDialog(""); if (sent) setTurn(turn + 1); }} />}
+    {dialog === "send" && <Send manager={name} queue={queue} onClose={(sent) => { setDialog(""); if (sent) setTurn(turn + 1); }} />}
     {dialog === "import" && <Import base={base} queue={queue} onClose={(sent) => { setDialog(""); if (sent) setTurn(turn + 1); }} />}
     {dialog === "columns" && <Columns columns={shown} onClose={() => setDialog("")} onShow={(next) => { setDialog(""); show(next); }} />}
     {dialog === "time" && <GoToTime newest={newest} onClose={() => setDialog("")} onGo={(when) => { setDialog(""); go(address({ time: when, at: null })); }} />}
   </div>;
 }
 
-function QueueCharts(props: { name: string; queue: string }) {
+/** What is set for a queue, and what it is, for all who may see it. */
+const factsOf = (one: QueueView): [string, string][] => [["format name", one.format_name], ["id", one.id], ["kind", `${one.kind}${one.transactional ? ", transactional" : ""}`], ["quota", one.quota === null ? "no limit" : `${count(one.quota)} KiB`], ["journal", one.journal ? `kept, ${many(one.journal_messages, "message")}` : "not kept"], ["poison", one.abort_limit ? `after ${many(one.abort_limit, "abort")}, to ${one.poison === "subqueue" ? "its subqueue" : "the dead letters"}` : "never"],
+  ["retry", one.retry_delay ? `${age(one.retry_delay)} after an abort` : "at once after an abort"], ["signatures", one.authenticate ? "needed" : "not needed"], ["encryption", ["not accepted", "as the sender likes", "needed"][one.privacy] || ""], ["permissions", one.restricted ? "restricted" : "open"], ["readers", one.readers === null ? "not known here" : many(one.readers, "read") + " waiting"], ["held", one.held === null ? "not known here" : many(one.held, "message")], ["created", exact(one.created)], ["changed", exact(one.modified)]];
+
+function QueueCharts(props: { name: string; queue: string; info?: QueueView }) {
   const [span, setSpan] = useState("15m");
   const find = new URLSearchParams({ queue: props.queue, span });
   const [series] = useData(() => api<Record<string, number[]>>(`${managerPath(props.name)}/series?${find}`), [props.name, props.queue, span], span === "15m" ? 2 : 30);
   const times = series?.time || [];
   return <section><p><Spans span={span} onChange={setSpan} /></p><div class="tiles">{series && [["messages", "messages", ""], ["in", "arrived", "/s"], ["out", "received", "/s"]].map(([word, key, unit]) =>
-    <Chart key={props.queue + key + span} title={word!} unit={unit} times={times} values={series[key!] || times.map(() => null)} />)}</div></section>;
+    <Chart key={props.queue + key + span} title={word!} unit={unit} times={times} values={series[key!] || times.map(() => null)} />)}</div>{props.info && <><h2>About the queue</h2><Facts rows={factsOf(props.info)} /></>}</section>;
 }
 
 /** A bar from the oldest to the newest message: where the page is, and how to go elsewhere. */
@@ -238,20 +242,26 @@ function GoToTime(props: { newest: boolean; onClose: () => void; onGo: (time: st
     <div class="acts"><button type="button" onClick={props.onClose}>Cancel</button><button class="main">Go</button></div></form></Dialog>;
 }
 
-export function Send(props: { base: string; queue: string; label?: string; text?: string; onClose: (sent: boolean) => void }) {
-  const [label, setLabel] = useState(props.label || "");
-  const [text, setText] = useState(props.text || "");
-  const [priority, setPriority] = useState("3");
+export interface Old { label: string; text: string; priority: number; queue: string; lookup_id: string }
+
+/** A new message, or one like an old one that stays where it is. */
+export function Send(props: { manager: string; queue: string; like?: Old; onClose: (sent: boolean) => void }) {
+  const { like } = props;
+  const [queue, setQueue] = useState(props.queue);
+  const [label, setLabel] = useState(like?.label || "");
+  const [text, setText] = useState(like?.text || "");
+  const [priority, setPriority] = useState(String(like?.priority ?? 3));
   const [key] = useState(() => crypto.randomUUID?.() || String(Math.random()));
-  const request = { method: "POST", path: `${props.base}/messages`, body: { label, text, priority: Number(priority) }, headers: { "Idempotency-Key": key } };
+  const request = { method: "POST", path: `${queuePath(props.manager, queue)}/messages`, body: { label, text, priority: Number(priority), ...(like ? { like: { queue: like.queue, lookup_id: like.lookup_id } } : {}) }, headers: { "Idempotency-Key": key } };
   const send = () => api<{ id: string }>(request.path, "POST", request.body, request.headers)
     .then((sent) => { say(`sent ${sent.id}`); props.onClose(true); }, failed);
   const word = (value: string) => `'${value.replaceAll("'", `'\\''`)}'`;
-  return <Dialog title={`Send a message to ${plain(shortName(props.queue))}`} onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); send(); }}>
+  return <Dialog title={like ? "Edit and send" : `Send a message to ${plain(shortName(props.queue))}`} onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); send(); }}>
+    {like && <><p class="soft">All else is as in the old message, which stays where it is: headers, type of the body, correlation. The new one never expires.</p><label>To queue <input required value={queue} onInput={(e) => setQueue(e.currentTarget.value)} /></label></>}
     <label>Label <input {...first} value={label} maxLength={249} onInput={(e) => setLabel(e.currentTarget.value)} /></label>
     <label>Body <textarea rows={8} class="mono" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
     <label>Priority <select value={priority} onChange={(e) => setPriority(e.currentTarget.value)}>{[7, 6, 5, 4, 3, 2, 1, 0].map((n) => <option value={n}>{n}{n === 7 ? " (read first)" : n === 3 ? " (usual)" : ""}</option>)}</select></label>
-    <Command request={request}>{`openmsmq message send ${word(shortName(props.queue))} --label ${word(label)} --body ${word(text)}${priority === "3" ? "" : ` --priority ${priority}`}`}</Command>
+    <Command request={request}>{like ? "" : `openmsmq message send ${word(shortName(props.queue))} --label ${word(label)} --body ${word(text)}${priority === "3" ? "" : ` --priority ${priority}`}`}</Command>
     <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Send</button></div></form></Dialog>;
 }
 

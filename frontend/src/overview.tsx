@@ -1,13 +1,13 @@
 // What operators keep on the second screen: is it healthy, what is stuck, who must act.
 import { api, managerPath, pageOf, type Finding, type ManagerView } from "./api";
 import { useState } from "preact/hooks";
-import { count, many, plain, size, time } from "./format";
+import { count, many, plain, size, speed, time } from "./format";
 import { failed, manager, may, say, session } from "./state";
 import { Chart, Command, Dialog, Empty, first, Head, Link, Spans, useData } from "./ui";
 
 export const linkOf = (name: string, finding: Finding) =>
   finding.kind === "dead letters" || finding.kind === "poison" ? `/m/${encodeURIComponent(name)}/letters`
-    : finding.kind === "transaction" ? `/m/${encodeURIComponent(name)}/transactions`
+    : finding.kind === "disk" ? `/m/${encodeURIComponent(name)}/queues?sort=-bytes` : finding.kind === "transaction" ? `/m/${encodeURIComponent(name)}/transactions`
     : finding.kind === "outgoing" || finding.kind === "paused" ? `/m/${encodeURIComponent(name)}/outgoing` : pageOf(name, finding.queue);
 
 const word = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -48,7 +48,7 @@ export function Overview() {
     <ul class="findings" aria-labelledby="attention">{findings?.map(({ name, one }) => <li class={one.level}>
       <span class="level">{one.level === "problem" ? "‼ problem" : "! warning"}</span>
       <span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)}<br /><span class="soft">{one.remedy}</span></span>
-      {one.kind !== "away" && <span class="more">{may("admin") && <button class="plain" onClick={() => setSilencing({ name, one })}>silence…</button>} <Link to={linkOf(name, one)}>open ›</Link></span>}</li>)}</ul>
+      {one.kind !== "away" && <span class="more">{may("admin") && <button class="plain" onClick={() => setSilencing({ name, one })}>silence…</button>} <Link to={linkOf(name, one)}>{one.kind === "disk" ? "what takes it? ›" : "open ›"}</Link></span>}</li>)}</ul>
     {!!silent.length && <p class="soft">{silent.length} silent. <button class="plain" aria-expanded={showing} onClick={() => setShowing(!showing)}>{showing ? "hide" : "show"}</button></p>}
     {showing && <ul class="findings">{silent.map(({ name, one }) => <li class="silent"><span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)} <span class="soft">until {time(one.silenced!)}</span></span>{may("admin") && <button class="plain more" onClick={() => silence({ name, one }, 0)}>hear again</button>}</li>)}</ul>}
     {silencing && <Silence told={silencing} onClose={() => setSilencing(undefined)} onDone={silence} />}
@@ -62,6 +62,6 @@ export function Overview() {
         <td class="num">{count(one.queues)}</td><td class="num"><Link to={`${base}/queues`}>{count(one.messages)}</Link></td><td class="num">{size(one.bytes)}</td>
         <td class={"num" + (one.dead_letters ? " bad" : "")}><Link to={`${base}/letters`}>{count(one.dead_letters)}</Link></td>
         <td class="num"><Link to={`${base}/outgoing`}>{count(one.outgoing)}</Link></td>
-        <td class="num">{one.rates.arrived ?? "–"}/s</td><td class="num">{one.rates.received ?? "–"}/s</td></tr>; })}</tbody></table></div>
+        <td class="num">{speed(one.rates.arrived)}</td><td class="num">{speed(one.rates.received)}</td></tr>; })}</tbody></table></div>
   </>;
 }

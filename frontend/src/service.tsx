@@ -69,7 +69,7 @@ export function Configuration(props: { name: string }) {
   const shown = rows?.filter((one) => all || !one.is_default || one.running !== one.file);
   return <><h2>Configuration of the service</h2><p class="soft">As it counts now, and what its file would change. <label class="inline"><input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> all options</label></p>
     {shown && !shown.length && <Empty>Everything is as it is without a file.</Empty>}
-    {!!shown?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Configuration"><table><thead><tr><th>Option</th><th>Running</th><th>File</th><th>To do</th></tr></thead><tbody>{shown.map((one) => <tr title={one.help}><td class="name mono">{one.place}</td><td class="wrap mono">{plain(one.running)}</td><td class="wrap mono">{one.file === one.running ? <span class="soft">the same</span> : plain(one.file)}</td><td>{one.needs_restart ? <span class="warn">restart</span> : one.reloads ? <span class="warn">reload (SIGHUP)</span> : ""}</td></tr>)}</tbody></table></div>}</>;
+    {!!shown?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Configuration"><table><thead><tr><th>Option</th><th>Running</th><th>File</th><th>To do</th></tr></thead><tbody>{shown.map((one) => <tr title={one.help}><td class="name mono">{one.place}</td><td class="wrap mono">{plain(one.running)}</td><td class={one.file === one.running ? "" : "wrap mono"}>{one.file === one.running ? <span class="soft">same</span> : plain(one.file)}</td><td>{one.needs_restart ? <span class="warn">restart</span> : one.reloads ? <span class="warn">reload (SIGHUP)</span> : ""}</td></tr>)}</tbody></table></div>}</>;
 }
 
 export function Apply(props: { name: string; onDone: () => void }) {

@@ -1,10 +1,18 @@
 // What is set for a manager, its configuration, and both as code.
 import { useState } from "preact/hooks";
 import { api, managerPath, type Row } from "./api";
-import { plain } from "./format";
+import { plain, title } from "./format";
 import { Apply, Configuration } from "./service";
 import { failed, manager, may, say } from "./state";
 import { Command, Dialog, first, Head, useData } from "./ui";
+
+/** What each is, for who does not know them by heart. */
+const MEANINGS: Record<string, string> = {
+  quota: "KiB that all messages together may take", journal_quota: "KiB that the journal of sent messages may take", history: "MiB of history that are kept, for lives of messages", audit: "MiB of the audit log; 0 for none", audit_opens: "the audit log has also who opened which queue",
+  time_to_reach_queue: "seconds that a message to another computer may travel, if it does not say", confirmation_grace: "seconds after its time in which a sent message can still be confirmed", dedup_count: "ids of sent messages that are remembered, against duplicates", dedup_time: "seconds for which they are remembered",
+  clock_tolerance: "seconds that clocks of other managers may be behind", inherited_names: "former names of this computer", keep_refused: "keep what is not accepted in Refused$", reports: "send reports about messages that are traced", insecure_nacks: "tell senders also that a queue does not exist",
+  permissions: "who may do what with the manager, in SDDL", new_queues: "what a new queue allows, if its creator does not say", hardened: "refuse what is not needed and could be misused", topology: "sites and links to route by",
+};
 
 export function SettingsScreen() {
   const name = manager.value, base = `${managerPath(name)}/settings`;
@@ -14,7 +22,7 @@ export function SettingsScreen() {
   const parsed = (): unknown => { try { return JSON.parse(text); } catch { return text; } };
   const save = () => { api(base, "PATCH", { [editing!]: parsed() }).then(() => { say(`${editing} = ${text}`); setEditing(undefined); again(); }, failed); };
   return <><Head title={`Settings of ${name}`} /><p class="soft">They last and count at once.</p>
-    {found && <div class="scroll" tabIndex={0} role="region" aria-label="Settings"><table><thead><tr><th>Setting</th><th>Value</th><th><span class="soft">Acts</span></th></tr></thead><tbody>{Object.entries(found.settings).map(([key, value]) => <tr><td class="name mono">{key}</td><td class="wrap">{value === null ? <span class="soft">none</span> : plain(String(value)) || <span class="soft">empty</span>}</td><td class="acts">{may("admin") && <button class="plain" onClick={() => { setEditing(key); setText(value === null ? "null" : String(value)); }}>change…</button>}</td></tr>)}</tbody></table></div>}
-    {editing && <Dialog title={`Change ${editing}`} onClose={() => setEditing(undefined)}><form onSubmit={(e) => { e.preventDefault(); save(); }}><label>Value <input {...first} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label><Command request={{ method: "PATCH", path: base, body: { [editing]: parsed() } }}>{`echo ${JSON.stringify(`settings.${editing} = ${text}`)} > change.toml && openmsmq apply change.toml`}</Command><div class="acts"><button type="button" onClick={() => setEditing(undefined)}>Cancel</button><button class="main">Save</button></div></form></Dialog>}
+    {found && <div class="scroll" tabIndex={0} role="region" aria-label="Settings"><table><thead><tr><th>Setting</th><th>Is</th><th>Value</th><th><span class="soft">Acts</span></th></tr></thead><tbody>{Object.entries(found.settings).map(([key, value]) => <tr><td class="name mono">{key}</td><td class="soft">{MEANINGS[key]}</td><td class="wrap">{value === null ? <span class="soft">none</span> : plain(String(value)) || <span class="soft">empty</span>}</td><td class="acts">{may("admin") && <button class="plain" onClick={() => { setEditing(key); setText(value === null ? "null" : String(value)); }}>change…</button>}</td></tr>)}</tbody></table></div>}
+    {editing && <Dialog title={`Change ${editing}`} onClose={() => setEditing(undefined)}><form onSubmit={(e) => { e.preventDefault(); save(); }}><label>{title(MEANINGS[editing] || "value")} <input {...first} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label><Command request={{ method: "PATCH", path: base, body: { [editing]: parsed() } }}>{`echo ${JSON.stringify(`settings.${editing} = ${text}`)} > change.toml && openmsmq apply change.toml`}</Command><div class="acts"><button type="button" onClick={() => setEditing(undefined)}>Cancel</button><button class="main">Save</button></div></form></Dialog>}
     <Apply name={name} onDone={again} />{may("admin") && <Configuration name={name} />}</>;
 }

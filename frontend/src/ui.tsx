@@ -18,15 +18,16 @@ export function Head(props: { title: string; over?: ComponentChildren; children?
   return <header class="head"><div>{props.over && <p class="over">{props.over}</p>}<h1>{plain(props.title)}</h1></div><div class="acts">{props.children}</div></header>;
 }
 
-/** What a request answers, asked again when `keys` change and every `every` seconds. */
+/** What a request answers, asked again when `keys` change and `every` seconds after an answer: a slow one is waited for. */
 export function useData<T>(ask: () => Promise<T>, keys: unknown[], every = 0): [T | undefined, () => void] {
   const [data, setData] = useState<T>();
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    let over = false;
-    ask().then((found) => { if (!over) setData(found); }, (error) => { if (!over) failed(error); });
-    const timer = every ? setInterval(() => { if (!document.hidden) setTurn((n) => n + 1); }, every * 1000) : 0;
-    return () => { over = true; clearInterval(timer); };
+    let over = false, timer = 0;
+    const later = () => { if (!over && every) timer = window.setTimeout(() => document.hidden ? later() : look(), every * 1000); };
+    const look = () => { ask().then((found) => { if (!over) setData(found); }, (error) => { if (!over) failed(error); }).then(later); };
+    look();
+    return () => { over = true; clearTimeout(timer); };
   }, [...keys, turn]);
   useEffect(() => setData(undefined), keys);
   return [data, () => setTurn((n) => n + 1)];
@@ -84,7 +85,7 @@ export const When = (props: { at: string; class?: string }) => <time class={prop
 /** A button of a row. */
 export const Act = (props: { main?: boolean; onClick: () => void; children: ComponentChildren }) => <button class={props.main ? "main" : ""} onClick={props.onClick}>{props.children}</button>;
 
-export interface Wanted { manager: string; queue: string; act: string; ids?: string[]; filter?: string }
+export interface Wanted { manager: string; queue: string; act: string; ids?: string[]; filter?: string; target?: string }
 
 /** What an export of the same messages asks for. */
 const exportQuery = (wanted: Wanted) => wanted.ids && wanted.ids.length <= 200 ? wanted.ids.map((id) => `lookup_id=${id}`).join("&") : `filter=${encodeURIComponent(wanted.filter || "")}`;
@@ -96,12 +97,13 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
   const needsTarget = wanted.act === "move" || wanted.act === "copy";
   const renews = wanted.act === "return" || needsTarget;
   const removes = wanted.act === "delete" || wanted.act === "purge";
-  const [target, setTarget] = useState("");
+  const [target, setTarget] = useState(wanted.target || "");
   const [life, setLife] = useState("none");
   const [rate, setRate] = useState("");
   const [reason, setReason] = useState("");
   const [forGood, setForGood] = useState(wanted.act === "purge" || !isKept(wanted.queue));
   const [plan, setPlan] = useState<Plan>();
+  const [failures, setFailures] = useState(0);
   const [changed, setChanged] = useState(false);
   const asked = { ...wanted, target, reason, rate: Number(rate) || null, lifetime: life === "none" ? null : life === "keep" ? "keep" : Number(life) || 60, for_good: forGood };
   const freeze = () => api<Plan>("/plans", "POST", asked).then(setPlan, failed);
@@ -109,17 +111,18 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
   const running = plan?.state === "running";
   useEffect(() => {
     if (!running) return;
-    const timer = setInterval(() => api<Plan>(`/plans/${plan!.id}`).then(setPlan, failed), 400);
-    return () => clearInterval(timer);
-  }, [running, plan?.id]);
+    let over = false;
+    const timer = setTimeout(() => api<Plan>(`/plans/${plan!.id}`).then((found) => { if (!over) setPlan(found); }, (error) => { failed(error); setFailures((n) => n + 1); }), 400);
+    return () => { over = true; clearTimeout(timer); };
+  }, [running, plan, failures]);
   const run = (first: number | null) => { setChanged(true); api<Plan>(`/plans/${plan!.id}/run`, "POST", { first }).then(setPlan, failed); };
   const undo = () => api<Plan>(`/plans/${plan!.id}/undo`, "POST").then((made) => { setPlan(made); return api<Plan>(`/plans/${made.id}/run`, "POST", {}).then(setPlan); }).catch(failed);
   const left = plan ? plan.count - plan.done - plan.gone - plan.failed : 0;
   const done = plan?.state === "done";
   const title = (act: string) => act[0]!.toUpperCase() + act.slice(1);
   const word = title(plan?.act || wanted.act);
-  const which = wanted.ids ? many(wanted.ids.length, "message") : wanted.filter ? "the messages that match" : "all messages";
-  return <Dialog title={`${word} ${which} of ${shortName(wanted.queue)}`} onClose={() => props.onClose(changed)}>
+  const which = wanted.ids ? many(wanted.ids.length, "message") : wanted.filter ? "messages" : "all messages";
+  return <Dialog title={`${word} ${which} of ${shortName(wanted.queue)}${!wanted.ids && wanted.filter ? " that match" : ""}`} onClose={() => props.onClose(changed)}>
     {!plan && wanted.act !== "restore" && <form onSubmit={(event) => { event.preventDefault(); freeze(); }}>
       {needsTarget && <label>To queue <input required {...first} value={target} onInput={(e) => setTarget(e.currentTarget.value)} placeholder="orders or DIRECT=OS:other\\private$\\orders" /></label>}
       {wanted.act === "delete" && isKept(wanted.queue) && <fieldset><legend>Deleted messages</legend>
@@ -175,7 +178,7 @@ export function Chart(props: { title: string; times: number[]; values: (number |
     const ink = getComputedStyle(box).color, accent = getComputedStyle(box).getPropertyValue("--accent").trim() || "#2457c5";
     const axis = { stroke: ink, grid: { stroke: "rgba(128,128,128,.18)", width: 1 }, ticks: { show: false }, font: "11px system-ui" };
     plot.current = new uPlot({
-      width: box.clientWidth || 300, height: 100, legend: { show: false }, cursor: { show: false }, padding: [8, 4, 0, 0],
+      width: box.clientWidth || 300, height: 100, legend: { show: false }, cursor: { show: false }, padding: [8, 22, 0, 0],
       scales: { x: { range: (_u, min, max) => atLeastAMinute(min, max) }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.15)] } },
       axes: [{ ...axis, size: 20, space: 64, values: (u, all) => all.map((one) => clock(one, (u.scales.x!.max ?? 0) - (u.scales.x!.min ?? 0) < 240)) }, { ...axis, size: 40, space: 30, values: (_u, all) => all.map(short) }],
       series: [{}, { stroke: accent, fill: accent + "22", width: 1.5, points: { show: (u) => u.data[0].length < 3 } }],

@@ -13,6 +13,7 @@ import openmsmq
 from openmsmq import Message
 from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.console.application import load_files
+from openmsmq.console.desk.letters import TYPED_BY
 from openmsmq.pipelines.state import Runs, new_run
 from tests.e2e.console_pages import AXE, BROWSER, SHOTS, STILL, chromium, log_in
 from tests.e2e.managers import ManagerProcess, until
@@ -24,6 +25,7 @@ pytestmark = [
 ]
 FAR = r"DIRECT=OS:far.invalid\private$\q"
 HEADERS = {"NServiceBus.FailedQ": "orders@shop01", "NServiceBus.MessageId": "4711"}
+SERIOUS = ("serious", "critical")
 WIDTH = "document.documentElement.scrollWidth"
 
 
@@ -220,12 +222,59 @@ def test_an_error_queue_is_at_the_desk_and_returns(page: Page, shop: Place) -> N
     assert shop.count("acme.error") == 0
 
 
+def test_a_dead_letter_is_edited_and_sent_to_where_it_failed(page: Page, shop: Place) -> None:
+    """The new message has the headers of the old one, which stays."""
+    headers = {"NServiceBus.FailedQ": "mended@shop01", TYPED_BY[0]: "Shop.Order"}
+    old = Message(b'{"no": 1}', label="odd", extension=encode_nservicebus(headers))
+    mended = shop.manager.create_queue("mended")
+    shop.manager.create_queue("shop.error").send(old)
+    page.goto(f"{shop.place}/m/shop01/letters")
+    page.select_option("select[aria-label='Then by']", "type")
+    page.click("tr:has-text('Shop.Order') >> text=look at one")
+    page.click("text=Edit and send…")
+    to = page.locator("dialog label:has-text('To queue') input")
+    assert to.input_value() == r"DIRECT=OS:shop01\private$\mended"
+    page.fill("dialog textarea", '{"no": 2}')
+    page.click("dialog button.main")
+    page.wait_for_selector("dialog", state="detached")
+    found = mended.receive(10)
+    assert (found.body, found.label, found.extension) == (b'{"no": 2}', "odd", old.extension)
+    assert shop.count("shop.error") == 1
+    page.wait_for_selector(".relatives >> text=answers, and reports")
+
+
+def test_a_search_that_is_full_goes_on(page: Page, shop: Place) -> None:
+    many = shop.manager.create_queue("many")
+    many.send_many([Message("x", label=f"many {n}") for n in range(250)])
+    page.goto(f"{shop.place}/find?q=label:many*")
+    page.wait_for_selector("text=200 messages found")
+    page.click("button:text-is('Go on')")
+    page.wait_for_selector("text=250 messages found")
+    assert page.locator("tbody tr").count() == 250
+    many.purge()
+
+
+def test_on_a_phone_the_screens_are_in_a_menu(browser: Browser, shop: Place) -> None:
+    viewport = {"width": 320, "height": 640}
+    page, complaints = log_in(browser, shop.place, shop.data, viewport=viewport)
+    queues = page.locator("nav a:text-is('Queues')")
+    assert not queues.is_visible()
+    page.click("nav .menu")
+    queues.click()
+    page.wait_for_selector("h1:has-text('Queues of shop01')")
+    assert not queues.is_visible()
+    page.context.close()
+    assert complaints == []
+
+
 def test_an_outgoing_queue_is_paused_resumed_and_tried(page: Page, shop: Place) -> None:
     page.goto(f"{shop.place}/m/shop01/outgoing")
     page.click("button:text-is('Pause')")
     page.click("button:text-is('Resume')")
     page.click("button:text-is('Retry now')")
     page.wait_for_selector("text=retry:")
+    page.click("summary:has-text('attempt')")
+    page.wait_for_selector(".attempts li")
 
 
 def test_a_pipeline_is_stopped(page: Page, shop: Place) -> None:
@@ -309,18 +358,25 @@ def test_screens_are_as_wide_as_a_phone_and_accessible(
         found = page.evaluate(WIDTH)
         page.evaluate(AXE.read_text())
         serious = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-        faults += [f"{path}: {one['id']}" for one in serious if one["impact"] in ("serious",)]
+        faults += [f"{path}: {one['id']}" for one in serious if one["impact"] in SERIOUS]
         faults += [f"{path}: {found} wide"] if found > width else []
     page.context.close()
     assert faults == []
     assert complaints == []
 
 
-def test_a_manager_that_is_away_is_said_to_be(
+def test_many_queues_have_pages_and_a_manager_that_is_away_is_said_to_be(
     browser: Browser, shop: Place, tmp_path: Path
 ) -> None:
     other = Place(tmp_path, tmp_path)
+    for n in range(200):
+        other.manager.create_queue(f"q{n:03}")
     page, _ = log_in(browser, other.place, other.data)
+    page.goto(f"{other.place}/m/shop01/queues")
+    page.click(".pages button:has-text('Next')")
+    page.wait_for_selector("text=201 to")
+    page.click(".pages button:has-text('Previous')")
+    page.wait_for_selector("text=1 to 200")
     page.wait_for_selector("text=live")
     other.manager.close()
     other.process.kill()

@@ -93,6 +93,12 @@ def run(act: str, **more: Any) -> Operation:
     return operation
 
 
+def send_like(program: RestProgram, lookup: int) -> Answer:
+    """Send a message with all that another one has, its body, too."""
+    like = {"queue": "orders", "lookup_id": str(lookup)}
+    return program.ask(("POST", f"{HERE}/queues/copy/messages", {"like": like}))
+
+
 def change(path: str, body: Any) -> Operation:
     return lambda program, lookup: program.ask(("PATCH", path, body), If_Match="*")
 
@@ -137,6 +143,7 @@ OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     ),
     "silence": (("admin",), post(f"{HERE}/findings/silence", {"kind": "old"})),
     "send": (("send",), post(f"{ORDERS}/messages", {"text": "x"})),
+    "send like": (("peek+send",), send_like),
     "transactions": (("send",), get(f"{HERE}/transactions")),
     "delete": (("read",), remove(f"{ORDERS}/messages/LOOKUP")),
     "plan to delete": (("read",), run("delete", ids="LOOKUP")),

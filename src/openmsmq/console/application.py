@@ -26,6 +26,7 @@ from openmsmq.console.problems import RequestRefused, response_of
 from openmsmq.console.rest.apply_calls import APPLY_ROUTES
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.console.rest.history_calls import HISTORY_ROUTES
+from openmsmq.console.rest.letter_calls import LETTER_ROUTES
 from openmsmq.console.rest.manager_calls import MANAGER_ROUTES
 from openmsmq.console.rest.message_calls import MESSAGE_ROUTES
 from openmsmq.console.rest.openapi import describe
@@ -70,6 +71,7 @@ ROUTES: Final = (
     *QUEUE_ROUTES,
     *MESSAGE_ROUTES,
     *PLAN_ROUTES,
+    *LETTER_ROUTES,
     *HISTORY_ROUTES,
     *MANAGER_ROUTES,
     *SERVICE_ROUTES,

@@ -23,7 +23,7 @@ from openmsmq.bodies.decode import body_format
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.console.bodies.contents import matches_expression, matches_path
 from openmsmq.console.bodies.xpaths import matches_xpath
-from openmsmq.console.limits import FILTER_MAX, TERMS_MAX
+from openmsmq.console.limits import FILTER_MAX, SHAPE_MAX, TERMS_MAX
 from openmsmq.errors import InvalidParameter
 from openmsmq.types.received import ReceivedMessage
 
@@ -40,6 +40,7 @@ _AGO: Final = re.compile(r"-(\d{1,9})(s|m|h|d|w)", re.ASCII)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SPANS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _HEADER: Final = "header."
+_NUMBER: Final = re.compile(r"\d+")
 _DIGITS: Final = 20
 "Characters of a number."
 
@@ -132,7 +133,12 @@ class _Parser:
         if kind == "quoted" or not colon or not (field.isidentifier() or is_header):
             self.reads_bodies = True
             return _anywhere(_unquoted(text))
+        is_given = bool(value)
         value = value[1:-1].replace("\\/", "/") if kind == "regex" else _unquoted(value)
+        if is_given and field in _TEXTS:  # `label:""` finds messages without a label
+            return _text(_TEXTS[field], value)
+        if is_given and field == "shape":
+            return _shape(value)
         if not value:
             raise FilterError(f"{field}: a value is missing")
         if is_header:
@@ -141,8 +147,6 @@ class _Parser:
         if field in _CONTENTS:
             self.reads_bodies = True
             return _CONTENTS[field](value)
-        if field in _TEXTS:
-            return _text(_TEXTS[field], value)
         if field in _NUMBERS:
             return _number(_NUMBERS[field], field, value)
         if field in _TIMES:
@@ -225,6 +229,16 @@ def is_like(text: str, pattern: str) -> bool:
 
 def _text(read: Callable[[ReceivedMessage], str], value: str) -> Test:
     return lambda message: is_like(read(message), value)
+
+
+def _shape(value: str) -> Test:
+    """A label with `#` for its digits, exactly: what the dead-letter desk groups by."""
+    return lambda message: label_shape(message.label) == value
+
+
+def label_shape(label: str) -> str:
+    """A label with `#` for its digits, so that `order 1` and `order 2` are one kind."""
+    return _NUMBER.sub("#", label[:SHAPE_MAX])
 
 
 def _body(value: str) -> Test:
@@ -357,5 +371,5 @@ _CONTENTS: Final[Mapping[str, Callable[[str], Test]]] = {
     "xpath": matches_xpath,
 }
 "Conditions for which bodies have to be read."
-FIELDS: Final = (*_TEXTS, *_NUMBERS, *_TIMES, *_CONTENTS, "is", "header.NAME")
+FIELDS: Final = (*_TEXTS, "shape", *_NUMBERS, *_TIMES, *_CONTENTS, "is", "header.NAME")
 "What a condition can be about."

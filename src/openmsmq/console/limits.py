@@ -48,6 +48,10 @@ HISTORY_S: Final = 5.0
 "Seconds that such a search may take. At the limit: the answer says so."
 FILTER_MAX: Final = 1000
 "Characters of a filter. At the limit: the filter is refused, 400."
+SHAPE_MAX: Final = 60
+"""Characters of a label that tell kinds of labels apart. At the limit: labels that begin alike are
+of one kind.
+"""
 TERMS_MAX: Final = 40
 "Conditions in a filter. At the limit: the filter is refused, 400."
 CONTENT_MAX: Final = 256 * 1024
@@ -80,6 +84,10 @@ REASON_MAX: Final = 120
 "Characters of the reason that a message itself gives. At the limit: the rest is left out."
 GROUPS_MAX: Final = 500
 "Groups of dead letters. At the limit: the answer says that there are more."
+HINTS_MAX: Final = 20
+"""Groups of dead letters for queues that are not there, for which similar names are looked for. At
+the limit: the others have no hint.
+"""
 SAMPLES: Final = 900
 "Samples of a series, one each second. At the limit: the oldest is forgotten."
 SERIES_MAX: Final = 300
@@ -116,6 +124,8 @@ LOGIN_SEARCHES_MAX: Final = 2
 "Searches of one login that run at once. At the limit: its oldest is stopped."
 SEARCHES_KEPT_MAX: Final = 20
 "Searches that are remembered. At the limit: the oldest that is over is forgotten."
+SEARCH_HITS_MAX: Final = 10_000
+"Hits of a search that went on and on. At the limit: it goes no further, 409."
 SEARCH_SILENCE_S: Final = 30.0
 "Seconds that a search goes on without being asked for. At the limit: it stops: its page is closed."
 EVENTS_KEPT: Final = 60

@@ -227,20 +227,33 @@ class DecodedView(Struct):
     fields: list[PacketField]
 
 
+class KnownMessage(Struct, forbid_unknown_fields=True):
+    """A message of the same manager."""
+
+    queue: Name
+    lookup_id: LookupId
+
+
 class MessageToSend(Struct, forbid_unknown_fields=True):
     """A message to send."""
 
+    like: KnownMessage | UnsetType = UNSET
+    """All that the request does not say is as in this message, but for its lifetime; a text is
+    encoded as the body there is.
+    """
     text: str | UnsetType = UNSET
     "The body as text; or `body`."
     body: str | UnsetType = UNSET
     "The body in base64."
-    label: Annotated[str, Meta(max_length=249)] = ""
-    priority: Annotated[int, Meta(ge=0, le=7)] = 3
-    recoverable: bool = True
-    journal: bool = False
-    dead_letter: bool = False
-    app_specific: Annotated[int, Meta(ge=0, le=0xFFFFFFFF)] = 0
-    correlation_id: Annotated[str, Meta(pattern="^([0-9a-fA-F]{40})?$")] = ""
+    label: Annotated[str, Meta(max_length=249)] | UnsetType = UNSET
+    priority: Annotated[int, Meta(ge=0, le=7)] | UnsetType = UNSET
+    "3, if it is not said."
+    recoverable: bool | UnsetType = UNSET
+    "True, if it is not said."
+    journal: bool | UnsetType = UNSET
+    dead_letter: bool | UnsetType = UNSET
+    app_specific: Annotated[int, Meta(ge=0, le=0xFFFFFFFF)] | UnsetType = UNSET
+    correlation_id: Annotated[str, Meta(pattern="^([0-9a-fA-F]{40})?$")] | UnsetType = UNSET
     time_to_be_received: Annotated[int, Meta(ge=0, le=0x7FFFFFFF)] | None = None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,17 +45,11 @@ _KINDS: Final = {"nmf": "a message of WCF", "nrbf": "objects of .NET (BinaryForm
 _FIELD_TEXT: Final = 400
 "Characters of a field of a packet."
 _NO_RATES: Final = QueueRates()
-_DIGITS: Final = re.compile(r"\d+")
 
 
 def reason_of(message_class: int) -> str:
     """What the class of a message says, in words."""
     return describe_class(message_class) if message_class else ""
-
-
-def label_shape(label: str) -> str:
-    """A label with `#` for its digits, so that `order 1` and `order 2` are one kind."""
-    return _DIGITS.sub("#", label[:60])
 
 
 def queue_view(info: QueueInfo, rates: QueueRates = _NO_RATES) -> QueueView:

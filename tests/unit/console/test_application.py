@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
 import time
 
@@ -197,3 +198,17 @@ def test_pages_load_nothing_from_elsewhere() -> None:
     found = load_files()
     assert b'<script type="module" src="/assets/console.js">' in found["index.html"]
     assert b"http" not in found["index.html"]
+
+
+@pytest.mark.skipif(not load_files(), reason="the pages are not built")
+def test_pages_are_small() -> None:
+    """The shell and the overview are at most 60 kB, and all screens together 150 kB, compressed."""
+    sizes = {name: len(gzip.compress(body)) for name, body in load_files().items()}
+    first, todo = set[str](), ["console.js"]
+    while todo:
+        first.add(name := todo.pop())
+        text = load_files()[name].decode()
+        todo += set(re.findall(r'(?:from|import)\s*"\./([\w.-]+\.js)"', text)) - first
+    assert len(first) > 1, "what it imports at once"
+    assert sum(sizes[name] for name in first | {"console.css", "index.html"}) <= 60_000
+    assert sum(sizes.values()) <= 150_000

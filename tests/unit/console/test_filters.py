@@ -12,7 +12,8 @@ from openmsmq import Message
 from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.clock import SystemClock
 from openmsmq.console.bodies.contents import ContentError
-from openmsmq.console.filters import FIELDS, FilterError, is_like, parse_filter
+from openmsmq.console.filters import FIELDS, FilterError, is_like, label_shape, parse_filter
+from openmsmq.console.limits import SHAPE_MAX
 from openmsmq.engine.manager import QueueManager
 from openmsmq.names.parse import parse_name
 from openmsmq.store.memory import MemoryStore
@@ -48,6 +49,11 @@ ORDER = message("<order>ACME</order>", label="order 4711", priority=5, app_speci
         ("label:order", False),
         ("label:*47??", True),
         ('label:"order 4711"', True),
+        ('label:""', False),
+        ('response:""', True),
+        ('shape:"order #"', True),
+        ('shape:"ORDER #"', False),
+        ('shape:""', False),
         ("4711", True),
         ("ACME", True),
         ("acme", False),
@@ -154,3 +160,8 @@ def test_headers_of_a_service_bus_are_found() -> None:
         assert parse_filter(text).matches(found) is wanted, text
     assert not parse_filter("header.x:y").matches(ORDER)
     assert parse_filter("header.x:y").reads_bodies, "where bodies are masked, so are headers"
+
+
+def test_labels_that_differ_in_digits_have_one_shape() -> None:
+    assert label_shape("order 4711 of 12") == "order # of #"
+    assert len(label_shape("x" * 500)) == SHAPE_MAX

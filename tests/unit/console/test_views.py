@@ -12,18 +12,12 @@ from openmsmq.console.limits import PREVIEW_MAX
 from openmsmq.console.views import (
     ROW_TEXT,
     body_view,
-    label_shape,
     message_details,
     message_view,
     reason_of,
 )
 
 HOSTILE = "<script>alert(1)</script>\u202eevil\u2066\x1b[31m"
-
-
-def test_labels_of_a_kind_have_one_shape() -> None:
-    assert label_shape("order 4711 of 12") == "order # of #"
-    assert len(label_shape("x" * 500)) == 60
 
 
 def test_text_stays_text() -> None:

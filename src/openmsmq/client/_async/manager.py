@@ -237,12 +237,12 @@ class Manager(Closable):
         """
         return await self._backend.explain(message_id)
 
-    async def audit(self, *, after: int = 0) -> list[AuditEntry]:
+    async def audit(self, *, after: int = 0, limit: int = AUDIT_PAGE) -> list[AuditEntry]:
         """Entries of the audit log behind one with this number, the oldest first; some at a time.
 
         It is empty when there are no more.
         """
-        return await self._backend.audit(after, AUDIT_PAGE)
+        return await self._backend.audit(after, min(limit, AUDIT_PAGE))
 
     async def statistics(self) -> dict[str, int]:
         """What happened how often since the store was made."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from openmsmq.bodies.body import Body
+from openmsmq.bodies.decode import decode_body
 from openmsmq.bodies.text import encodable
 from openmsmq.bodies.xmltree import read_tree
 from openmsmq.console.limits import TREE_DEPTH_MAX, TREE_NODES_MAX, TREE_TEXT_MAX
@@ -49,6 +50,9 @@ def tree_of(body: Body) -> TreeNode | None:
         return _envelope(grower, body.value, body.text or "")
     if isinstance(body.value, dict | list):
         return grower.value("$", body.value, "json:$", 0)
+    if body.format.startswith("activex:") and isinstance(body.value, str):
+        inside = decode_body(body.value.encode(errors="replace"), 0)
+        return tree_of(inside) if inside.format in ("xml", "json") else None
     return None
 
 

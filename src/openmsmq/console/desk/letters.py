@@ -7,15 +7,18 @@ queues of NServiceBus, whose messages say themselves where they failed.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.client._async.manager import Manager, Queue
 from openmsmq.console.desk.kinds import REFUSED, is_error_queue, is_letter_queue
 from openmsmq.console.desk.models import LetterGroup, LettersView
+from openmsmq.console.filters import label_shape
 from openmsmq.console.limits import GROUPS_MAX, LETTERS_MAX, REASON_MAX, SCAN_BATCH
-from openmsmq.console.views import label_shape, reason_of
+from openmsmq.console.views import reason_of
 from openmsmq.errors import AccessDenied, QueueNotFound
 from openmsmq.types.access import Access
 from openmsmq.types.queues import QueueInfo
@@ -27,9 +30,14 @@ FAILED_WITH: Final = ("NServiceBus.ExceptionInfo.ExceptionType", "rbs2-error-det
 "Why it did."
 _ADDRESS: Final = re.compile(r"([^@\\;/]{1,124})@([A-Za-z0-9._-]{1,255})")
 "`queue@machine`, as NServiceBus writes it."
-_RECENT: Final = timedelta(hours=1)
+TYPED_BY: Final = ("NServiceBus.EnclosedMessageTypes", "rbs2-msg-type")
+"What a message of a service bus is."
+THEN: Final = ("labels", "sender", "type")
+"What else the messages of a group have in common, beside queue, reason and destination."
+TREND_HOURS: Final = 24
 
-_Groups = dict[tuple[str, str, int, str, str], LetterGroup]
+_Groups = dict[tuple[str, str], LetterGroup]
+"By queue, and by the filter that finds them."
 
 
 def failed_queue(message: ReceivedMessage) -> str:
@@ -41,8 +49,18 @@ def failed_queue(message: ReceivedMessage) -> str:
     return "" if found is None else f"DIRECT=OS:{found[2]}\\private$\\{found[1]}"
 
 
-async def letters_of(manager: Manager) -> LettersView:
-    """All dead letters of a manager that the login may look at."""
+@dataclass(frozen=True, slots=True)
+class LettersWanted:
+    """Which dead letters, and what is one group beside queue, reason and destination."""
+
+    now: datetime
+    then: str = "labels"
+    "One of `THEN`."
+    since: datetime | None = None
+
+
+async def letters_of(manager: Manager, wanted: LettersWanted) -> LettersView:
+    """The dead letters of a manager that the login may look at."""
     groups: _Groups = {}
     total, complete = 0, True
     denied: list[AccessDenied] = []
@@ -52,7 +70,7 @@ async def letters_of(manager: Manager) -> LettersView:
         total += info.messages
         try:
             async with await manager.open_queue(info.name, access=Access.PEEK) as queue:
-                complete &= await _group(queue, info, groups)
+                complete &= await _group(queue, info, wanted, groups)
         except AccessDenied as error:
             denied.append(error)
         except QueueNotFound:
@@ -60,16 +78,17 @@ async def letters_of(manager: Manager) -> LettersView:
     if denied and not groups:
         raise denied[0]
     found = sorted(groups.values(), key=lambda group: -group.count)
+    if wanted.since is not None:
+        total = sum(group.count for group in found)
     return LettersView(found[:GROUPS_MAX], total, complete and len(found) <= GROUPS_MAX)
 
 
-async def _group(queue: Queue, info: QueueInfo, groups: _Groups) -> bool:
+async def _group(queue: Queue, info: QueueInfo, wanted: LettersWanted, groups: _Groups) -> bool:
     """Count the messages of a queue by kind; False if there are too many to look at."""
     after = looked_at = 0
-    recent = datetime.now(UTC) - _RECENT
     while batch := await queue.peek_many(SCAN_BATCH, timeout=0, after=after):
         for message in batch:
-            _count(message, info, groups, recent)
+            _count(message, info, wanted, groups)
         after = batch[-1].lookup_id
         looked_at += len(batch)
         if looked_at >= LETTERS_MAX or len(groups) > GROUPS_MAX:
@@ -77,53 +96,96 @@ async def _group(queue: Queue, info: QueueInfo, groups: _Groups) -> bool:
     return True
 
 
-def _count(message: ReceivedMessage, info: QueueInfo, groups: _Groups, recent: datetime) -> None:
-    headers = decode_headers(message.extension).values if message.extension else {}
-    destination = failed_queue(message) or str(message.destination_queue or "")
-    shape = label_shape(message.label)
-    reason = _reason(message, info, headers)
-    key = info.name, reason, message.message_class, destination, shape
-    group = groups.get(key)
+def _count(
+    message: ReceivedMessage, info: QueueInfo, wanted: LettersWanted, groups: _Groups
+) -> None:
     at = message.arrived_time
+    if wanted.since is not None and at < wanted.since:
+        return
+    headers = decode_headers(message.extension).values if message.extension else {}
+    found = _filter(message, headers, wanted, is_bus=is_error_queue(info))
+    group = groups.get((info.name, found))
     if group is None:
-        group = groups[key] = LetterGroup(
+        group = groups[info.name, found] = LetterGroup(
             queue=info.name,
-            reason=reason,
+            reason=_reason(message, info, headers),
             message_class=message.message_class,
-            destination=destination,
-            labels=shape,
+            destination=failed_queue(message) or str(message.destination_queue or ""),
+            labels=label_shape(message.label) if wanted.then == "labels" else "",
             count=0,
             first=at,
             last=at,
             sample=str(message.lookup_id),
-            filter=_filter(message, headers),
+            filter=found,
+            sender=str(message.source_manager) if wanted.then == "sender" else "",
+            type=_said(TYPED_BY, headers) if wanted.then == "type" else "",
+            trend=[0] * TREND_HOURS,
         )
     group.count += 1
-    group.recent += at >= recent
+    hours = int((wanted.now - at).total_seconds() // 3600)
+    if 0 <= hours < TREND_HOURS:
+        group.trend[-1 - hours] += 1
+    group.recent += hours < 1
     group.first, group.last = min(group.first, at), max(group.last, at)
 
 
-def _reason(message: ReceivedMessage, info: QueueInfo, headers: object) -> str:
+def _reason(message: ReceivedMessage, info: QueueInfo, headers: Mapping[str, str]) -> str:
     """What went wrong, in words."""
     if known := reason_of(message.message_class):
         return known
     if info.name == REFUSED:
         return "another manager sent it, and it was not accepted"
     if is_error_queue(info):
-        values = headers if isinstance(headers, dict) else {}
-        said = next((values[name] for name in FAILED_WITH if name in values), "")
-        return f"its handler failed: {said[:REASON_MAX]}" if said else "its handler failed"
+        said = _said(FAILED_WITH, headers)
+        return f"its handler failed: {said}" if said else "its handler failed"
     return "aborted too often"
 
 
-def _filter(message: ReceivedMessage, headers: object) -> str:
-    """What finds the messages of a group."""
-    values = headers if isinstance(headers, dict) else {}
-    if FAILED_IN in values:
-        wanted = f"header.{FAILED_IN}:{quoted(values[FAILED_IN])}"
-        name = next((name for name in FAILED_WITH if name in values), "")
-        return f"{wanted} header.{name}:{quoted(values[name])}" if name else wanted
-    return f"class:{message.message_class} to:{quoted(str(message.destination_queue or ''))}"
+def _said(names: Sequence[str], headers: Mapping[str, str]) -> str:
+    """What the first of some headers says."""
+    return next((headers[name] for name in names if name in headers), "")[:REASON_MAX]
+
+
+def _first(names: Sequence[str], headers: Mapping[str, str]) -> Iterator[str]:
+    """Conditions for what `_said` says: the first of some headers, and none before it."""
+    for name in names:
+        if name in headers:
+            yield _header(name, headers[name])
+            return
+        yield f'-header.{name}:"*"'
+
+
+def _filter(
+    message: ReceivedMessage, headers: Mapping[str, str], wanted: LettersWanted, *, is_bus: bool
+) -> str:
+    """What finds the messages of a group, and no others: messages with the same are one group."""
+    words = [f"class:{message.message_class}"]
+    if FAILED_IN in headers:
+        words.append(_header(FAILED_IN, headers[FAILED_IN]))
+    else:
+        words.append(f"to:{_beginning(str(message.destination_queue or ''))}")
+        if is_bus:
+            words.append(f'-header.{FAILED_IN}:"*"')
+    if is_bus:
+        words += _first(FAILED_WITH, headers)
+    if wanted.then == "labels":
+        words.append(f"shape:{quoted(label_shape(message.label))}")
+    elif wanted.then == "sender":
+        words.append(f"from:{message.source_manager}")
+    else:
+        words += _first(TYPED_BY, headers)
+    if wanted.since is not None:
+        words.append(f"arrived:>={wanted.since:%Y-%m-%dT%H:%M:%SZ}")
+    return " ".join(words)
+
+
+def _header(name: str, value: str) -> str:
+    return f"header.{name}:{_beginning(value)}"
+
+
+def _beginning(text: str) -> str:
+    """A text, quoted; only how it begins, if it is too long for a filter."""
+    return quoted(text if len(text) <= REASON_MAX else f"{text[:REASON_MAX]}*")
 
 
 def quoted(text: str) -> str:

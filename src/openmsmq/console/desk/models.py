@@ -20,7 +20,7 @@ class GroupNote(Struct):
 
 
 class LetterGroup(Struct):
-    """Dead letters that have the same queue, reason, destination and kind of label."""
+    """Dead letters of the same queue, reason, destination and kind of label, sender or type."""
 
     queue: str
     reason: str
@@ -35,6 +35,14 @@ class LetterGroup(Struct):
     "The lookup identifier of one of them."
     filter: str
     "The filter that finds them."
+    sender: str = ""
+    "The manager that sent them, if groups are made by that."
+    type: str = ""
+    "What a service bus says that they are, if groups are made by that."
+    trend: list[int] = []
+    "How many came in each of the last 24 hours."
+    hint: str = ""
+    "What may be meant, if the queue that they were for is not there."
     recent: int = 0
     "How many came in the last hour."
     note: GroupNote | None = None

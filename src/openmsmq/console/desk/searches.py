@@ -18,6 +18,7 @@ from openmsmq.console.filters import Filter, is_like
 from openmsmq.console.limits import (
     LOGIN_SEARCHES_MAX,
     SCAN_BATCH,
+    SEARCH_HITS_MAX,
     SEARCH_SILENCE_S,
     SEARCHES_KEPT_MAX,
     SEARCHES_MAX,
@@ -27,6 +28,7 @@ from openmsmq.console.problems import RequestRefused
 from openmsmq.errors import AccessDenied, MQError, QueueNotFound
 from openmsmq.types.access import Access
 from openmsmq.types.queues import SEARCHED, QueueInfo
+from openmsmq.types.received import ReceivedMessage
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 "The turn of one search among others."
@@ -42,6 +44,10 @@ class Search:
     turn: Turn
     most: int | None = None
     "Messages that it looks at."
+    limit: int = 0
+    "Hits after which it ends; more if someone lets it go on."
+    places: dict[tuple[str, str], int] = field(default_factory=dict)
+    "How far it has looked, by manager and queue."
     id: str = field(default_factory=lambda: secrets.token_hex(6))
     hits: list[HistoryHit] = field(default_factory=list)
     looked_at: int = 0
@@ -56,7 +62,10 @@ class Search:
     def is_full(self) -> bool:
         """Whether it may not look at more."""
         over = self.most is not None and self.looked_at >= self.most
-        return over or len(self.hits) >= self.asked.limit
+        return over or len(self.hits) >= self.limit
+
+    def __post_init__(self) -> None:
+        self.limit = self.asked.limit
 
     @property
     def is_running(self) -> bool:
@@ -81,6 +90,7 @@ class Search:
     async def run(self, links: Links) -> None:
         """Look at the messages of all managers."""
         names = self.asked.managers or list(links.entries)
+        self.total, self.complete, self.answers = 0, True, {}
         await asyncio.gather(*(self._ask(name, links) for name in names))
 
     async def _ask(self, name: str, links: Links) -> None:
@@ -103,34 +113,39 @@ class Search:
         """Look at the messages of one queue; why it could not be opened, if so."""
         try:
             async with await manager.open_queue(info.name, access=Access.PEEK) as queue:
-                after = 0
-                while True:
-                    if self.is_full:
-                        self.complete = False
-                        return ""
+                while not self.is_full:
                     async with self.turn():
+                        after = self.places.get((name, info.name), 0)
                         batch = await queue.peek_many(SCAN_BATCH, timeout=0, after=after)
-                        self.looked_at += len(batch)
-                        self.hits += [
-                            HistoryHit(
-                                manager=name,
-                                queue=info.name,
-                                lookup_id=str(one.lookup_id),
-                                id=one.id,
-                                label=one.label,
-                                sent=one.sent_time,
-                                arrived=one.arrived_time,
-                            )
-                            for one in batch
-                            if self.wanted.matches(one)
-                        ][: self.asked.limit - len(self.hits)]
+                        self._take(name, info.name, batch)
                     if not batch:
                         return ""
-                    after = batch[-1].lookup_id
+                self.complete = False
+                return ""
         except AccessDenied as error:
             return error.detail
         except QueueNotFound:
             return ""  # it is gone
+
+    def _take(self, name: str, queue: str, batch: list[ReceivedMessage]) -> None:
+        """Keep what matches; where it is full, another run goes on behind the last hit."""
+        for one in batch:
+            self.looked_at += 1
+            self.places[name, queue] = one.lookup_id
+            if self.wanted.matches(one):
+                self.hits.append(
+                    HistoryHit(
+                        manager=name,
+                        queue=queue,
+                        lookup_id=str(one.lookup_id),
+                        id=one.id,
+                        label=one.label,
+                        sent=one.sent_time,
+                        arrived=one.arrived_time,
+                    )
+                )
+                if len(self.hits) >= self.limit:
+                    return
 
 
 class Searches:
@@ -152,8 +167,18 @@ class Searches:
         for name in over[: max(0, len(self._searches) - SEARCHES_KEPT_MAX + 1)]:
             del self._searches[name]
         search.used = self._clock()
+        search.is_stopped = False
         search.task = asyncio.create_task(self._run(search))
         self._searches[search.id] = search
+
+    def go_on(self, search: Search) -> None:
+        """Let a search that is full, or was stopped, find as many messages again."""
+        if search.is_running:
+            raise RequestRefused(409, "the search is running")
+        if search.limit >= SEARCH_HITS_MAX:
+            raise RequestRefused(409, f"a search has at most {SEARCH_HITS_MAX} hits", "filter more")
+        search.limit = min(SEARCH_HITS_MAX, len(search.hits) + search.asked.limit)
+        self.begin(search)
 
     def _running(self) -> list[Search]:
         return [one for one in self._searches.values() if one.is_running and not one.is_stopped]

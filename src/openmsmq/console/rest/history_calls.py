@@ -10,7 +10,7 @@ from openmsmq.console.desk.letters import quoted
 from openmsmq.console.desk.models import HistoryView, NewSearch, SearchView
 from openmsmq.console.desk.searches import Search
 from openmsmq.console.filters import parse_filter
-from openmsmq.console.limits import HISTORY_MAX, HISTORY_S, PAGE_MAX
+from openmsmq.console.limits import HISTORY_MAX, HISTORY_S, PAGE_MAX, SEARCH_HITS_MAX
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 
@@ -57,7 +57,14 @@ async def begin_search(call: ApiCall) -> ApiReply:
 async def show_search(call: ApiCall) -> SearchView:
     """How a search stands, and what it has found; it ends when no one asks for 30 seconds."""
     search = call.state.searches.find(call.part("search"), call.login.token)
-    return search.view(call.number("after", 0, 0, PAGE_MAX) or 0)
+    return search.view(call.number("after", 0, 0, SEARCH_HITS_MAX) or 0)
+
+
+async def go_on(call: ApiCall) -> ApiReply:
+    """Let a search that found as many messages as were asked for find as many again."""
+    search = call.state.searches.find(call.part("search"), call.login.token)
+    call.state.searches.go_on(search)
+    return ApiReply(search.view(len(search.hits)), {}, 202)
 
 
 async def stop_search(call: ApiCall) -> None:
@@ -98,6 +105,15 @@ HISTORY_ROUTES: Final = (
         show_search,
         SearchView,
         query={"after": "skip this many hits"},
+    ),
+    ApiRoute(
+        "POST",
+        "/searches/{search}/more",
+        "peek",
+        "Go on with a search that is full or was stopped, for as many hits again",
+        go_on,
+        SearchView,
+        status=202,
     ),
     ApiRoute("DELETE", "/searches/{search}", "peek", "Stop a search", stop_search, status=204),
 )

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from openmsmq.client.limits import AUDIT_PAGE
 from openmsmq.console.attention import FORECAST_FROM_S, disk_findings, findings_of
+from openmsmq.console.desk.audits import newest_entries
 from openmsmq.console.desk.kinds import letters_in, waiting_in
 from openmsmq.console.desk.models import NewSilence
 from openmsmq.console.limits import LISTENERS_MAX, TOPICS_MAX
@@ -188,8 +190,14 @@ async def change_settings(call: ApiCall) -> SettingsView:
 
 async def audit(call: ApiCall) -> list[dict[str, Any]]:
     """What was denied, and what administrators did; the oldest first."""
-    after = call.number("after", 0, 0, U64_MAX) or 0
-    return [asdict(one) for one in await (await call.manager()).audit(after=after)]
+    count = call.number("limit", AUDIT_PAGE, 1, AUDIT_PAGE) or AUDIT_PAGE
+    after, before = call.number("after", 0, 0, U64_MAX), call.number("before", None, 0, U64_MAX)
+    manager = await call.manager()
+    if before is not None or call.flag("newest"):
+        found = await newest_entries(manager, before, count)
+    else:
+        found = await manager.audit(after=after or 0, limit=count)
+    return [asdict(one) for one in found]
 
 
 async def _watched(link: ManagerLink) -> Sampler:
@@ -339,7 +347,12 @@ MANAGER_ROUTES: Final = (
         "The audit log, some entries at a time",
         audit,
         list[Json],
-        query={"after": "the number of the entry before"},
+        query={
+            "after": "the number of the entry before",
+            "before": "the last entries before the one with this number",
+            "newest": "true: the last entries",
+            "limit": "entries in the answer",
+        },
     ),
     ApiRoute(
         "GET",

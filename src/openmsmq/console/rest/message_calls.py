@@ -6,6 +6,7 @@ import time
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -105,25 +106,8 @@ async def _scan(
 async def send_message(call: ApiCall) -> ApiReply:
     """Send a message; with an idempotency key it is sent once, however often it is asked for."""
     asked = await call.body(MessageToSend)
-    if (asked.text is UNSET) == (asked.body is UNSET):
-        raise RequestRefused(400, "text or body: one of them is needed")
     key = call.request.headers.get("Idempotency-Key", "")
-    content: str | bytes = ""
-    try:
-        content = b64decode(asked.body, validate=True) if asked.body is not UNSET else ""
-    except ValueError as error:
-        raise RequestRefused(400, f"body: not base64 ({error})") from None
-    message = Message(
-        asked.text if asked.text is not UNSET else content,
-        label=asked.label,
-        priority=asked.priority,
-        recoverable=asked.recoverable,
-        journal=asked.journal,
-        dead_letter=asked.dead_letter,
-        app_specific=asked.app_specific,
-        correlation_id=bytes.fromhex(asked.correlation_id),
-        time_to_be_received=asked.time_to_be_received,
-    )
+    message = await _message_to_send(call, asked)
     manager = await call.manager()
     async with await call.queue(Access.SEND) as queue:
         info = await queue.info()
@@ -134,6 +118,51 @@ async def send_message(call: ApiCall) -> ApiReply:
             sent = await queue.send(message, dedup_id=key or None)
     call.audit("send", queue.name, sent)
     return ApiReply(SentView(str(sent), sent.duplicate), {}, 200 if sent.duplicate else 201)
+
+
+async def _message_to_send(call: ApiCall, asked: MessageToSend) -> Message:
+    """The message that is asked for: a new one, or one like another."""
+    if asked.text is not UNSET and asked.body is not UNSET:
+        raise RequestRefused(400, "text or body: not both of them")
+    given: dict[str, Any] = {
+        name: value
+        for name in SAID
+        if (value := getattr(asked, name)) is not UNSET and value is not None
+    }
+    if "correlation_id" in given:
+        given["correlation_id"] = bytes.fromhex(given["correlation_id"])
+    try:
+        if asked.body is not UNSET:
+            given["body"] = b64decode(asked.body, validate=True)
+    except ValueError as error:
+        raise RequestRefused(400, f"body: not base64 ({error})") from None
+    if asked.like is UNSET:
+        if asked.text is UNSET and asked.body is UNSET:
+            raise RequestRefused(400, "text or body: one of them is needed")
+        return Message(given.pop("body", asked.text), **given)
+    call.check_unmasked()
+    known = int(asked.like.lookup_id)
+    async with await (await call.manager()).open_queue(
+        asked.like.queue, access=Access.PEEK
+    ) as queue:
+        old = await queue.peek_by_lookup_id(known)
+    if asked.text is not UNSET:
+        given["body"] = rewritten(old, asked.text)
+    lives = {"time_to_be_received": None, "time_to_reach_queue": None}
+    return replace(from_json(to_json(old)), **{**lives, **given})
+
+
+def rewritten(old: ReceivedMessage, text: str) -> bytes:
+    """A text in the encoding of the body that it takes the place of."""
+    for encoding in ENCODINGS:
+        try:
+            if old.body.decode(encoding).removesuffix("\0") == old.text:
+                return text.encode(encoding)
+        except UnicodeError:
+            continue
+    raise RequestRefused(
+        422, "the body there is not a text that can be written anew", "give a body in base64"
+    )
 
 
 async def show_message(call: ApiCall) -> MessageDetails:
@@ -247,6 +276,13 @@ def messages_of(data: bytes) -> list[Message]:
     return [from_json(msgspec.json.decode(line)) for line in lines]
 
 
+SAID: Final = (
+    *("label", "priority", "recoverable", "journal", "dead_letter", "app_specific"),
+    *("correlation_id", "time_to_be_received"),
+)
+"What a request says of a message beside its body."
+ENCODINGS: Final = ("utf-8", "utf-16-le", "utf-8-sig", "utf-16")
+"What texts in bodies are written in."
 _QUEUE: Final = "/managers/{manager}/queues/{queue}"
 _FILTER: Final = {"filter": "which messages; see the grammar in docs/console.md"}
 MESSAGE_ROUTES: Final = (

@@ -1,4 +1,4 @@
-"""Plans, dead letters and the lives of messages over REST."""
+"""Plans and the lives of messages over REST."""
 
 from __future__ import annotations
 
@@ -6,23 +6,13 @@ import asyncio
 from typing import Final
 
 from openmsmq.client._async.manager import Manager
-from openmsmq.console.desk.letters import letters_of
-from openmsmq.console.desk.models import (
-    LettersView,
-    ManagerLetters,
-    NewNote,
-    Story,
-    StoryEvent,
-)
+from openmsmq.console.desk.models import Story, StoryEvent
 from openmsmq.console.desk.stories import clock_differences, in_order
 from openmsmq.console.models import NewPlan, PlanRun, PlanView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
-from openmsmq.errors import AccessDenied, InvalidParameter, MQError
-from openmsmq.types.access import Access
+from openmsmq.errors import InvalidParameter, MQError
 
-LETTERS_WITHIN_S: Final = 10.0
-"How long a manager may take to tell its dead letters."
 ASKED_WITHIN_S: Final = 2.0
 "How long a manager may take to tell what it knows of a message."
 
@@ -76,51 +66,6 @@ async def undo_plan(call: ApiCall) -> ApiReply:
         asked, call.link(asked.manager), call.login.token, call.login.who
     )
     return ApiReply(made.view(), {"Location": f"/api/v1/plans/{made.id}"}, 201)
-
-
-async def dead_letters(call: ApiCall) -> LettersView:
-    """Dead letters and poison messages of a manager, grouped by what went wrong."""
-    return await _noted(call, call.part("manager"))
-
-
-async def _noted(call: ApiCall, name: str) -> LettersView:
-    """Dead letters with the notes on them."""
-    letters = await letters_of(await call.link(name).manager())
-    call.state.notes.mark(name, letters.groups)
-    return letters
-
-
-async def write_note(call: ApiCall) -> None:
-    """Write a note on a group of dead letters, or remove it."""
-    asked = await call.body(NewNote)
-    manager = await call.manager()
-    async with await manager.open_queue(asked.queue, access=Access.OPERATE) as queue:
-        name = queue.name
-    call.state.notes.write(call.part("manager"), asked, call.login.person or call.login.who)
-    call.audit("note on dead letters", name, asked.text)
-
-
-async def all_dead_letters(call: ApiCall) -> list[ManagerLetters]:
-    """The same of all managers; one that cannot tell says why."""
-    names = list(call.state.entries)
-    found = await asyncio.gather(*(_letters(call, name) for name in names))
-    refusals = [error for _, error in found if isinstance(error, AccessDenied)]
-    if refusals and len(refusals) == len(found):
-        raise refusals[0]
-    return [
-        ManagerLetters(name, letters, "" if error is None else str(error))
-        for name, (letters, error) in zip(names, found, strict=True)
-    ]
-
-
-async def _letters(call: ApiCall, name: str) -> tuple[LettersView | None, Exception | None]:
-    try:
-        async with asyncio.timeout(LETTERS_WITHIN_S):
-            return await _noted(call, name), None
-    except TimeoutError:
-        return None, TimeoutError(f"no answer within {LETTERS_WITHIN_S:.0f} s")
-    except (MQError, OSError) as error:
-        return None, error
 
 
 async def explain(call: ApiCall) -> Story:
@@ -196,31 +141,6 @@ PLAN_ROUTES: Final = (
         status=201,
     ),
     ApiRoute("DELETE", "/plans/{plan}", "operate", "Forget a plan", forget_plan, status=204),
-    ApiRoute(
-        "GET",
-        "/deadletters",
-        "peek",
-        "Dead letters and poison messages of all managers, in groups",
-        all_dead_letters,
-        list[ManagerLetters],
-    ),
-    ApiRoute(
-        "GET",
-        "/managers/{manager}/deadletters",
-        "peek",
-        "Dead letters and poison messages, in groups",
-        dead_letters,
-        LettersView,
-    ),
-    ApiRoute(
-        "POST",
-        "/managers/{manager}/deadletters/note",
-        "operate",
-        "Write a note on a group of dead letters, or remove it",
-        write_note,
-        body=NewNote,
-        status=204,
-    ),
     ApiRoute(
         "GET",
         "/explain",

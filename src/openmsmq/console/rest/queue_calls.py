@@ -18,13 +18,15 @@ from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.console.views import queue_view
 from openmsmq.errors import AccessDenied, QueueNotFound
 from openmsmq.types.access import Access
-from openmsmq.types.queues import VISIBLE, QueueInfo
+from openmsmq.types.queues import VISIBLE, QueueInfo, QueueKind
 
 SORTS: Final = ("name", "messages", "bytes", "oldest_age")
 _TREND_S: Final = 3600
 _TREND_POINTS: Final = 30
 _OFFSETS: Final = 10_000_000
 _IDLE: Final = QueueTally()
+_LAST: Final = (QueueKind.SYSTEM, QueueKind.OUTGOING)
+"Kinds of queues that come behind all others."
 
 
 async def list_queues(call: ApiCall) -> QueuePage:
@@ -43,7 +45,9 @@ async def list_queues(call: ApiCall) -> QueuePage:
         raise RequestRefused(
             400, f"sort: one of {', '.join(SORTS)}, with - in front for the other way"
         )
-    if order.removeprefix("-") != "name":
+    if order.removeprefix("-") == "name":
+        infos.sort(key=_family)
+    else:
         infos.sort(key=lambda one: getattr(one, order.removeprefix("-")) or 0)
     if order.startswith("-"):
         infos.reverse()
@@ -71,6 +75,14 @@ def _trend(call: ApiCall, link: ManagerLink, name: str) -> list[int]:
     points = found["messages"]
     step = max(1, -(-len(points) // _TREND_POINTS))
     return [int(value) for value in points[::-step][::-1]]
+
+
+def _family(info: QueueInfo) -> tuple[int, str, str]:
+    """Queues of programs first, each with its journal and subqueues, those of the manager last."""
+    name = info.name.casefold()
+    parent = name.partition(";")[0].removesuffix("\\journal$")
+    kind = _LAST.index(info.kind) + 1 if info.kind in _LAST else 0
+    return kind, parent, name
 
 
 def _wild(pattern: str) -> str:

@@ -61,6 +61,13 @@ def test_objects_of_dotnet_and_envelopes_of_wcf() -> None:
     assert paths(wcf)["xpath:/Envelope/Body/Submit/count"] == "5"
 
 
+def test_a_document_in_a_string_is_a_tree() -> None:
+    """Most programs write XML and JSON as strings."""
+    for text, name in (('<order no="7"/>', "order"), ('{"no": 7}', "$")):
+        assert tree(text.encode("utf-16-le"), 31).name == name
+    assert tree_of(decode_body("7".encode("utf-16-le"), 31)) is None
+
+
 def test_single_values_are_no_trees() -> None:
     for body in (b"", b"hello", b"\xff\x00\x01", b"<a><b>broken", b"{broken"):
         assert tree_of(decode_body(body, 0)) is None

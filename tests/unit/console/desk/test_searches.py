@@ -38,6 +38,15 @@ async def test_a_search_looks_everywhere_and_tells_how_far_it_is(desk: Desk) -> 
     some = await desk.ask("POST", "/searches", {**asked, "queues": "jobs", "limit": 5}, status=201)
     few = await ended(desk, some["id"])
     assert (few["state"], few["found"]) == ("full", 5)
+    more = await desk.ask("POST", f"/searches/{few['id']}/more", status=202)
+    assert more["hits"] == []
+    more = await ended(desk, few["id"])
+    assert (more["state"], more["found"]) == ("full", 10)
+    await desk.ask("POST", f"/searches/{few['id']}/more", status=202)
+    all_of_them = await ended(desk, few["id"])
+    assert (all_of_them["state"], all_of_them["looked_at"]) == ("done", 120)
+    labels = [one["label"] for one in all_of_them["hits"]]
+    assert labels == [f"jobs {n}" for n in range(7, 120, 10)], "each once, in order"
     await desk.ask("POST", "/searches", {"filter": " "}, status=400)
     await desk.ask("POST", "/searches", {"filter": "size:x"}, status=400)
     await desk.ask("POST", "/searches", {"filter": "x", "managers": ["no"]}, status=404)

@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 from dataclasses import replace
+from typing import Any
 
 from tests.unit.console.harness import AS_PROGRAM, Desk, at_desk
 
@@ -149,3 +150,38 @@ async def test_chosen_messages_are_exported(desk: Desk) -> None:
     many = "&".join(["lookup_id=1"] * (EXPORT_IDS_MAX + 1))
     await desk.ask("GET", f"{QUEUE}/export?{many}", status=413)
     await desk.ask("GET", f"{QUEUE}/export?lookup_id=x", status=400)
+
+
+@at_desk
+async def test_a_message_like_another_has_all_that_is_not_said(desk: Desk) -> None:
+    """Headers of a service bus, the encoding and the type of the body are those of the old one."""
+    await desk.manager.create_queue("orders")
+    letters = await desk.manager.create_queue("acme.error")
+    await letters.send_many(
+        [
+            Message(b'{"no": "\xc3\xa4"}', label="one", extension=b"headers", app_specific=7),
+            Message("text", label="two", correlation_id=bytes(range(20)), time_to_be_received=600),
+            Message(bytes(range(200, 256)), label="three"),
+        ]
+    )
+    old = await letters.peek_many(5, timeout=0)
+
+    async def send(n: int, status: int = 201, **said: Any) -> Any:
+        like = {"queue": "acme.error", "lookup_id": str(old[n].lookup_id)}
+        path = "/managers/here/queues/orders/messages"
+        return await desk.ask("POST", path, {"like": like, **said}, status=status)
+
+    await send(0, text='{"no": "ö"}', label="mended")
+    await send(1, text="other")
+    await send(2)
+    assert "written anew" in (await send(2, 422, text="x"))["detail"]
+    await send(2, body="AAA=", time_to_be_received=60)
+    queue = await desk.manager.open_queue("orders")
+    one, two, three, four = await queue.peek_many(9, timeout=0)
+    assert (one.body, one.label) == (b'{"no": "\xc3\xb6"}', "mended")
+    assert (one.extension, one.app_specific) == (b"headers", 7)
+    assert (two.text, two.body_type, two.label) == ("other", 31, "two")
+    assert (two.correlation_id, two.time_to_be_received) == (bytes(range(20)), None)
+    assert (three.body, four.body) == (old[2].body, b"\0\0")
+    assert four.time_to_be_received is not None
+    assert len(await letters.peek_many(5, timeout=0)) == 3, "the old ones stay"

@@ -72,3 +72,17 @@ async def test_readers_and_held_messages_are_shown_where_they_are_known(desk: De
     (jobs, orders) = (await desk.ask("GET", "/managers/here/queues"))["queues"]
     assert (orders["readers"], orders["held"]) == (2, 5)
     assert (jobs["readers"], jobs["held"]) == (0, 0)
+
+
+@at_desk
+async def test_journals_and_subqueues_stand_below_their_queues(desk: Desk) -> None:
+    orders = await desk.manager.create_queue("orders", journal=True)
+    await desk.manager.create_queue("orders.more")
+    await desk.manager.create_queue("Bills")
+    await orders.send_many(["x", "y"])
+    await orders.receive(0)
+    await orders.move((await orders.peek(0)).lookup_id, "late")
+    found = await desk.ask("GET", f"{QUEUES}?everything=true")
+    names = [one["name"].rpartition("private$\\")[2] for one in found["queues"]]
+    assert names[:5] == ["Bills", "orders", "orders;late", r"orders\Journal$", "orders.more"]
+    assert {one["kind"] for one in found["queues"][5:]} == {"system"}
