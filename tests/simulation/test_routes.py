@@ -40,6 +40,11 @@ def test_what_has_a_way_arrives_and_all_of_it_after_healing(first: int) -> None:
     run_all(range(first, first + 15))
 
 
+def test_seeds_that_failed_once() -> None:
+    """A router in a site without gates was given messages that it had no way for (RT-05)."""
+    run_all((3284, 3364))
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize("first", range(0, 5000, 250))
 def test_the_same_with_many_seeds(first: int) -> None:

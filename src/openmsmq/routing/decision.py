@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
@@ -246,9 +246,20 @@ class Routes:
                 rest = costs[there].cost
                 if rest > own or (rest == own and not topology.gates[there]):
                     continue
+                if there not in targets and self._is_dead_end(there, targets):
+                    continue
                 way = Way(weight + rest, there != first, there, rest == own)
                 found[there] = min(found.get(there, way), way)
         return sorted(found.values())
+
+    def _is_dead_end(self, site: UUID, targets: Iterable[UUID]) -> bool:
+        """Whether messages that enter a site on their way stay there for ever (RT-05).
+
+        It has no gate to leave by, and its routers do not connect to what gates guard (RT-04).
+        """
+        topology = self.topology
+        is_guarded = not topology.direct or bool(topology.gates_of_all(targets))
+        return not topology.gates[site] and is_guarded
 
     def _costs_to(self, goal: RoutedManager) -> Mapping[UUID, Reach]:
         """The cost from every site to the nearest one of a destination."""

@@ -10,7 +10,25 @@ from tests.enterprise import Enterprise, numbered
 
 from openmsmq.routing import decision
 from openmsmq.routing.decision import NextHops, Routes, RoutingRule, Way
+from openmsmq.routing.file import read_topology
 from openmsmq.routing.topology import RoutedManager, Topology
+
+DEAD_END = """
+sites = [{name = "here"}, {name = "dead"}, {name = "far"}, {name = "there"}]
+links = [
+    {site1 = "here", site2 = "dead", cost = 1, gates = ["gate"]},
+    {site1 = "here", site2 = "far", cost = 1, gates = ["gate", "other"]},
+    {site1 = "dead", site2 = "there", cost = 1, gates = ["goal"]},
+    {site1 = "far", site2 = "there", cost = 1, gates = ["goal"]},
+]
+managers = [
+    {name = "gate", id = "00000000-0000-0001-0000-000000000001", sites = ["here"], router = true},
+    {name = "stuck", id = "00000000-0000-0002-0000-000000000001", sites = ["dead"], router = true},
+    {name = "other", id = "00000000-0000-0003-0000-000000000001", sites = ["far"], router = true},
+    {name = "goal", id = "00000000-0000-0004-0000-000000000001", sites = ["there"], router = true},
+]
+"""
+"No router of `dead` is a gate of its links."
 
 
 def ask(enterprise: Enterprise, source: str, goal: str) -> tuple[RoutingRule, list[str]]:
@@ -139,6 +157,18 @@ def test_a_next_site_without_gates_is_entered_by_its_routers_or_the_destination(
     enterprise.topology = replace(enterprise.topology, links=links)
     assert ask(enterprise, "M-gate", "E-app") == (RoutingRule.NEXT_GATE, ["E-app"])
     assert ask(enterprise, "M-gate", "E-mob") == (RoutingRule.NEXT_GATE, ["E-rs"])
+
+
+def test_a_site_that_messages_cannot_leave_is_not_entered_on_the_way() -> None:
+    """RT-05: its router would keep them for ever, though another way is as good."""
+    topology = read_topology(DEAD_END)
+    ids = {manager.name: manager.id for manager in topology.managers.values()}
+    routes = Routes(topology, ids["gate"])
+    assert routes.next_hops(ids["goal"]).hops == (ids["other"],)
+    assert routes.next_hops(ids["stuck"]).hops == (ids["stuck"],)
+    unguarded = read_topology(DEAD_END.replace('gates = ["goal"]', "gates = []"))
+    hops = Routes(unguarded, ids["gate"]).next_hops(ids["goal"]).hops
+    assert set(hops) == {ids["stuck"], ids["other"]}, "a router may connect to it"
 
 
 def test_the_nearest_site_of_a_destination_counts() -> None:
