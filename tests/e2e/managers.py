@@ -123,7 +123,11 @@ class ManagerProcess:
             assert process.poll() is None, (self.folder / "log").read_text()
             return file.exists()
 
-        until(is_ready, f"{self.name} did not start")
+        try:
+            until(is_ready, f"{self.name} did not start")
+        except AssertionError:
+            self.kill()  # it may be ready later, when no one stops it any more
+            raise
         self.ready = json.loads(file.read_text())
         return self
 

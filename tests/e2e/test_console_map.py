@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import openmsmq
 from openmsmq import Access, Message
 from openmsmq.console.application import load_files
 from tests.e2e.console_pages import AXE, BROWSER, STILL, chromium, log_in
-from tests.e2e.managers import ManagerProcess, free_port, until
+from tests.e2e.managers import ManagerProcess, until
 
 pytestmark = [
     pytest.mark.acceptance,
@@ -51,14 +52,19 @@ class Shop:
     """A gate of a shop, and a headquarters that is off."""
 
     def __init__(self, folder: Path) -> None:
-        self.process = ManagerProcess(
-            folder, "shop01", port=free_port(), options=("--console-port", "0")
-        )
+        self.process = ManagerProcess(folder, "shop01", options=("--console-port", "0"))
         self.process.start()
         host, port = self.process.ready["console"]
         self.place = f"http://{host}:{port}"
         self.data = self.process.folder / "data"
-        self.gate = f"127.0.0.1:{free_port()}"
+        self._off = socket.socket()
+        self._off.bind(("127.0.0.1", 0))  # no one else listens there meanwhile
+        self.gate = f"127.0.0.1:{self._off.getsockname()[1]}"
+
+    def close(self) -> None:
+        """Stop it."""
+        self._off.close()
+        self.process.stop()
 
     def apply(self, text: str) -> None:
         """Let it route by a topology."""
@@ -77,7 +83,7 @@ class Shop:
 def shop(tmp_path: Path) -> Iterator[Shop]:
     found = Shop(tmp_path)
     yield found
-    found.process.stop()
+    found.close()
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,18 @@ OWN = {
 }
 ALLOWED = {
     "cli.directory.command": {
-        "directory.conditions",
-        "directory.join",
-        "directory.ldap.client",
-        "directory.ldap.controller",
-        "directory.ldap.login",
-        "directory.notification", "directory.objects",
-        "directory.outcome",
-        "directory.rights",
+        "directory.conditions", "directory.notification", "directory.objects", "directory.rights",
         "directory.writer",
+    },
+    "cli.directory.enterprise": {
+        "directory.conditions", "directory.join", "directory.objects", "directory.writer",
+    },
+    "cli.directory.managers": {
+        "directory.join", "directory.notification", "directory.objects", "directory.writer",
+    },
+    "cli.directory.place": {
+        "directory.ldap.client", "directory.ldap.controller", "directory.ldap.login",
+        "directory.notification", "directory.outcome", "directory.writer",
     },
     "cli.doctor.findings": {"store.format", "store.limits"},
     "cli.doctor.http": {"net.addresses", "service.backup", "service.configuration"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -61,7 +62,7 @@ class TopologyInfo:
     links: tuple[LinkInfo, ...]
     managers: tuple[RoutedManagerInfo, ...]
     findings: tuple[str, ...]
-    "What is wrong with it."
+    "What is wrong with it, and with the directory."
 
     def topology(self) -> Topology:
         """What routes are worked out with."""
@@ -86,8 +87,13 @@ class TopologyInfo:
         )
 
 
-def topology_info(found: Topology, source: str, directory: str) -> TopologyInfo:
-    """What is shown of a topology; who may open connector queues is not."""
+def topology_info(
+    found: Topology, source: str, directory: str, problems: Iterable[str] = ()
+) -> TopologyInfo:
+    """What is shown of a topology; who may open connector queues is not.
+
+    `problems` are those of the directory.
+    """
     return TopologyInfo(
         source if found.sites else "none",
         directory,
@@ -108,5 +114,5 @@ def topology_info(found: Topology, source: str, directory: str) -> TopologyInfo:
             )
             for one in found.managers.values()
         ),
-        tuple(findings(found)),
+        (*findings(found), *problems),
     )

@@ -21,7 +21,7 @@ class TopologyCalls:
         if local.directory.is_used:
             directory = "offline" if local.directory.is_offline else "online"
         source = "file" if local.visible_settings(session.caller).topology else "directory"
-        found = topology_info(local.routes.topology, source, directory)
+        found = topology_info(local.routes.topology, source, directory, local.directory.problems)
         session.reply(number, topology=_plain(asdict(found)))
 
 

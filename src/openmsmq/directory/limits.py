@@ -45,3 +45,19 @@ CACHE_MAX: Final = 10_000
 "Objects that are remembered. At the limit: the oldest is forgotten, and asked for again."
 LDIF_SIZE_MAX: Final = 16 << 20
 "Bytes of an LDIF file. At the limit: it is refused."
+AWAITED_TIME_MAX: Final = 60
+"""Seconds that a message waits for an answer of the directory about its queue. At the limit: it is
+refused if the queue is still not here, and the next one for it has the directory asked again.
+"""
+SENDER_QUESTIONS_MAX: Final = 10
+"""Queues that the directory is asked for in a minute for messages of one sender. At the limit: its
+messages to further queues that are not here are refused at once.
+"""
+QUESTIONS_MAX: Final = 100
+"""Queues that it is asked for in a minute for messages of all senders. At the limit: messages to
+further ones that are not here are refused at once.
+"""
+PROBLEMS_MAX: Final = 100
+"""Objects that cannot be used and queues without one that are shown. At the limit: others are left
+out.
+"""

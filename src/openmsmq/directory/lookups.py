@@ -9,7 +9,12 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.directory.elsewhere import Owned
-from openmsmq.directory.limits import CACHE_MAX
+from openmsmq.directory.limits import (
+    AWAITED_TIME_MAX,
+    CACHE_MAX,
+    QUESTIONS_MAX,
+    SENDER_QUESTIONS_MAX,
+)
 from openmsmq.directory.objects import QueueObject
 from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error, not_found
 from openmsmq.directory.reader import DirectoryReader
@@ -25,6 +30,7 @@ from openmsmq.names.format import (
 )
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName, parse_path_name
+from openmsmq.runtime.drivers import LoopDriver
 
 KNOWN_FOR: Final = 1200.0
 "Seconds for which an answer about a queue or a list counts."
@@ -48,12 +54,14 @@ class Lookups:
     def __init__(
         self,
         local: QueueManager,
+        driver: LoopDriver,
         directory: DirectoryReader,
         now: Callable[[], float],
         lost: Callable[[str], None],
     ) -> None:
         """`lost` is called if no controller answers."""
         self._local = local
+        self._driver = driver
         self._directory = directory
         self._now = now
         self._lost = lost
@@ -110,11 +118,13 @@ class Lookups:
                 if queue.manager == UUID(int=0):
                     raise not_found(f"{name}: its manager is gone")
                 view.owners[name.guid] = queue.manager
+                self._prefer(name, queue.base_priority)
                 with contextlib.suppress(MQError):  # some names of objects are none of queues
                     view.names[name.guid] = parse_path_name(queue.path_name)
             elif isinstance(name, PathName):
                 queue = await self._directory.queue_by_path(f"{name.computer}\\{name.queue}")
                 self.found(name, Owned(queue.id, queue.manager))
+                self._prefer(PublicName(queue.id), queue.base_priority)
             elif isinstance(name, DistributionListName):
                 members = await self._directory.format_names(name.guid)
                 elements = tuple(map(parse_format_name, members))
@@ -125,6 +135,20 @@ class Lookups:
         except DirectoryFailed as error:
             self._failed(name, error)
         self._remember(_Answer(name, self._now() + KNOWN_FOR))
+
+    def _prefer(self, name: PublicName, base_priority: int) -> None:
+        """Send to a public queue elsewhere by its base priority ([MS-MQDMPR] 3.1.7.1.5).
+
+        One that no queue can have counts for nothing.
+        """
+        local = self._local
+        base_priority = base_priority if -32768 <= base_priority <= 32767 else 0
+        local.directory.priorities.pop(name.guid, None)
+        if base_priority:
+            local.directory.priorities[name.guid] = base_priority
+        queue = local.queues.find_outgoing(name)
+        if queue is not None:
+            self._driver.call(lambda: local.queues.prefer(queue, base_priority))
 
     def found(self, path: PathName, owned: Owned) -> None:
         """Know a public queue elsewhere by its path name and its identifier."""
@@ -167,6 +191,7 @@ class Lookups:
         elif isinstance(name, PublicName):
             view.owners.pop(name.guid, None)
             view.names.pop(name.guid, None)
+            view.priorities.pop(name.guid, None)
         elif isinstance(name, DistributionListName):
             view.lists.pop(name.guid, None)
 
@@ -192,3 +217,70 @@ def _is_kept(name: Name) -> bool:
     if isinstance(name, PathName):
         return is_published(name)
     return isinstance(name, PublicName | DistributionListName)
+
+
+@dataclass(slots=True)
+class _Question:
+    since: int
+    is_answered: bool = False
+
+
+class QueueQuestions:
+    """What the directory was asked about queues of this manager ([MS-MQCN] <3>).
+
+    Anyone can send messages to queues that there are none of, so that each sender, and all
+    together, can have the directory asked so often only; beyond that they are refused (DS-25).
+    """
+
+    def __init__(self, ask: Callable[[UUID], None]) -> None:
+        """`ask` begins to look a queue up, which may make it; the answer comes with `answered`."""
+        self._ask = ask
+        self._questions: dict[UUID, _Question] = {}
+        "The oldest first; each counts for a time, whatever came of it."
+        self._asked_for: dict[str, list[int]] = {}
+        "When the directory was asked last for messages of each sender."
+
+    def is_awaited(self, guid: UUID, sender: str, now: int) -> bool:
+        """Whether a message of a sender has to come again, since its queue is being looked up.
+
+        One question about a queue in a minute, however many messages come for it.
+        """
+        self._forget(now)
+        known = self._questions.get(guid)
+        if known is None:
+            if not self._may_ask(sender, now):
+                return False
+            known = self._questions[guid] = _Question(now)
+            self._ask(guid)
+        return not known.is_answered
+
+    def answered(self, guid: UUID) -> None:
+        """The directory has said whether there is such a queue of this manager."""
+        if guid in self._questions:
+            self._questions[guid].is_answered = True
+
+    def again(self) -> None:
+        """The directory answers again: ask for those that it did not answer."""
+        for guid, question in self._questions.items():
+            if not question.is_answered:
+                self._ask(guid)
+
+    def _may_ask(self, sender: str, now: int) -> bool:
+        asked = self._asked_for.get(sender, [])
+        if len(asked) >= SENDER_QUESTIONS_MAX or len(self._questions) >= QUESTIONS_MAX:
+            return False
+        self._asked_for[sender] = [*asked, now]
+        return True
+
+    def _forget(self, now: int) -> None:
+        """Drop what was asked more than a minute ago."""
+        oldest = now - AWAITED_TIME_MAX
+        for guid, question in list(self._questions.items()):
+            if question.since <= oldest:
+                del self._questions[guid]
+        for sender, asked in list(self._asked_for.items()):
+            recent = [time for time in asked if time > oldest]
+            if recent:
+                self._asked_for[sender] = recent
+            else:
+                del self._asked_for[sender]

@@ -16,22 +16,12 @@ from openmsmq.directory.outcome import failed
 from openmsmq.directory.queue_names import join_name
 from openmsmq.directory.values import ValueKind, decode
 from openmsmq.limits import U32_MAX
+from openmsmq.properties.values import OperatingSystemType
 from openmsmq.security.sid import Sid
 
 NO_GUID: Final = UUID(int=0)
 CLUSTER: Final = "MSClusterVirtualServer"
 _REQUIRED: Final = object()
-
-
-class SystemType(IntEnum):
-    """OperatingSystemType: mSMQOSType ([MS-MQDSSM] 3.1.6.11.1.2)."""
-
-    OTHER = 0
-    FOREIGN = 0x100
-    WINDOWS_95 = 0x200
-    WINDOWS_CLIENT = 0x300
-    WINDOWS_SERVER = 0x400
-    WINDOWS_ENTERPRISE = 0x500
 
 
 class ServiceBits(IntFlag):
@@ -98,7 +88,7 @@ class ManagerObject:
     created: int = server_made("whenCreated", ValueKind.TIME)
     changed: int = server_made("whenChanged", ValueKind.TIME)
     version: str = stored("mSMQComputerTypeEx", ValueKind.TEXT, "")
-    system: int = stored("mSMQOSType", ValueKind.INTEGER, SystemType.OTHER)
+    system: int = stored("mSMQOSType", ValueKind.INTEGER, OperatingSystemType.NONE)
     quota: int = stored("mSMQQuota", ValueKind.UNSIGNED, 0x00100000)
     journal_quota: int = stored("mSMQJournalQuota", ValueKind.UNSIGNED, U32_MAX)
     foreign: bool = stored("mSMQForeign", ValueKind.BOOLEAN, False)

@@ -279,12 +279,12 @@ class DirectoryReader:
             raise failed(f"{len(rows)} computers are called {name}")
         return rows[0]
 
-    async def manager_of(self, name: str) -> ManagerObject:
+    async def manager_of(self, name: str, *, security: bool = False) -> ManagerObject:
         """The queue manager of a computer: the child `msmq` of its object ([MS-MQDSSM] 2.2.1)."""
         computer = await self.computer(name)
-        wanted = attributes_of(ManagerObject)
-        condition = class_filter(ManagerObject)
-        rows = await self.search(computer.name, SearchScope.LEVEL, condition, wanted)
+        wanted = [*attributes_of(ManagerObject), *(["nTSecurityDescriptor"] if security else [])]
+        condition, level = class_filter(ManagerObject), SearchScope.LEVEL
+        rows = await self.search(computer.name, level, condition, wanted, security=security)
         if not rows:
             raise not_found(f"{name} has no queue manager in the directory")
         return (await self._managers(rows))[0]

@@ -67,6 +67,12 @@ _NOT_ITS_OWN: Final = _INHERIT_ONLY | _INHERITED
 "INHERIT_ONLY and INHERITED ([MS-DTYP] 2.4.4.1)."
 NO_ONE: Final = format_sddl(SecurityDescriptor(ADMINISTRATORS, dacl=Acl(())))
 "Permissions that give nothing to anyone."
+_OF_PROGRAMS: Final = int(
+    ManagerRights.CREATE_QUEUE
+    | ManagerRights.RECEIVE_DEADLETTER_MESSAGE
+    | ManagerRights.RECEIVE_JOURNAL_QUEUE_MESSAGE
+)
+"What programs do at a manager; the rest is about its object."
 _GET, _SET = QueueRights.GET_QUEUE_PROPERTIES, QueueRights.SET_QUEUE_PROPERTIES
 
 
@@ -261,6 +267,27 @@ def local_permissions(raw: bytes, machine: Sid | None, before: str) -> str:
         return "" if owner in (None, ADMINISTRATORS) else format_sddl(SecurityDescriptor(owner))
     made = SecurityDescriptor(owner, dacl=Acl(tuple(merged)))
     return normal_permissions(format_sddl(made), QueueRights)
+
+
+def machine_permissions(raw: bytes, machine: Sid | None) -> str | None:
+    """The permissions of a manager as its object has them, in SDDL ([MS-MQCN] 3.2.5.2).
+
+    None if it says of no one but its computer who may create queues or read dead letters and the
+    journal: so it is after a join, and then the roles of programs decide (DS-35). Administrators of
+    the manager may do everything. `Malformed` if it is no descriptor.
+    """
+    found = from_directory(SecurityDescriptor.decode(raw), MANAGER_EXTENDED) if raw else None
+    given = found.dacl.aces if found is not None and found.dacl is not None else ()
+    aces = [
+        replace(ace, flags=0)
+        for ace in given
+        if not ace.flags & _NOT_ITS_OWN and ace.sid != machine
+    ]
+    if not any(ace.mask & _OF_PROGRAMS for ace in aces):
+        return None
+    aces.append(Ace(AceType.ALLOWED, int(ManagerRights.GENERIC_ALL), ADMINISTRATORS))
+    made = SecurityDescriptor(ADMINISTRATORS, dacl=Acl(tuple(aces)))
+    return normal_permissions(format_sddl(made), ManagerRights)
 
 
 def site_permissions(raw: bytes) -> str:

@@ -11,14 +11,17 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping
+from itertools import chain, islice
 from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.directory.credentials import SenderReader
 from openmsmq.directory.elsewhere import PublicQueuesElsewhere
 from openmsmq.directory.inbox import LOOK_EVERY, NotificationInbox
+from openmsmq.directory.join import find_own, follow_site, machine_changes
 from openmsmq.directory.ldap.tree import ConnectionFailed, Tree
-from openmsmq.directory.lookups import Lookups
+from openmsmq.directory.limits import PROBLEMS_MAX
+from openmsmq.directory.lookups import Lookups, QueueQuestions
 from openmsmq.directory.objects import ManagerObject, QueueObject
 from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome, as_error, from_ldap
 from openmsmq.directory.queue_values import changed_values, directory_values, local_values
@@ -60,8 +63,11 @@ class DirectoryService:
         driver: LoopDriver,
         tree: Tree,
         *,
+        site: str = "",
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`site` is the one that this computer is in, if it is known."""
+        self.site = site
         self.directory = DirectoryWriter(tree)
         self.last_error = ""
         self.own: ManagerObject | None = None
@@ -75,11 +81,13 @@ class DirectoryService:
         self._local = local
         self._driver = driver
         self._now = now
-        self.names = Lookups(local, self.directory, now, self._lost)
+        self.names = Lookups(local, driver, self.directory, now, self._lost)
         self._task: asyncio.Task[None] | None = None
         self._pending: set[asyncio.Task[Any]] = set()
         local.directory.is_used = True
         self.inbox = NotificationInbox(local, driver, self, now)
+        self._questions = QueueQuestions(lambda guid: self._spawn(self._find_own_queue(guid)))
+        local.directory.awaited = self._questions
         self.elsewhere = PublicQueuesElsewhere(local, driver, self.directory, self._ask)
         senders = SenderReader(self.directory, self._ask, self._spawn, lambda: local.timeline.wall)
         local.examiner.directory = senders.cache
@@ -136,27 +144,27 @@ class DirectoryService:
             if was_offline:
                 log_event(_log, "directory online", controller=self.directory.tree.server)
             self.last_error = ""
+            gone = (f"the public queue {name} is not in the directory" for name in self.unpublished)
+            self._local.directory.problems = tuple(islice(chain(self.broken, gone), PROBLEMS_MAX))
             self.names.forget_failures()
+            self._questions.again()
 
     def _went_offline(self, reason: str) -> None:
         if not self.is_offline or reason != self.last_error:
             log_event(_log, "directory offline", level=logging.WARNING, reason=reason)
         self._local.directory.is_offline = True
+        self._local.directory.problems = (
+            f"no domain controller answers, what was read last is in use: {reason}",
+        )
         self.last_error = reason
 
     async def _refresh(self) -> None:
         local = self._local
         local.directory.servers = await self._controllers()
-        own = await self.directory.manager_of(local.name)
-        if own.id != local.identity:
-            raise DirectoryFailed(
-                DirectoryOutcome.GENERIC_ERROR,
-                f"{own.path} has the identity {own.id}, this manager {local.identity}: join the"
-                " directory with it (openmsmq directory join), or have the object deleted",
-            )
-        self.own = own
+        own = self.own = await find_own(self.directory, local.name, local.identity)
         await self._publish(own)
         broken: list[str] = []
+        await self._follow(own, broken)
         await self._read_own_queues(own, broken)
         published: dict[UUID, bytes] = {}
         topology = await read_topology(self.directory, broken, published)
@@ -186,6 +194,21 @@ class DirectoryService:
                 if error.outcome is DirectoryOutcome.NOT_CONNECTED:
                     raise
                 log_event(_log, "keys not published", level=logging.WARNING, error=error)
+
+    async def _follow(self, own: ManagerObject, broken: list[str]) -> None:
+        """Be what the own object says, and say there where this computer is."""
+        local = self._local
+        if self.site and (reason := await follow_site(self.directory, own, self.site)):
+            broken.append(reason)
+        local.directory.machine = own.sid
+        if own.host and own.host != local.directory.host:
+            local.directory.host = own.host
+            self._driver.call(lambda: local.resolver.add_name(own.host))
+        changes, reason = machine_changes(own, local.settings)
+        if reason:
+            broken.append(reason)
+        if changes:
+            await self._driver.wait(lambda: local.configure(INTERNAL, **changes))
 
     def _outgoing(self) -> list[FormatName]:
         """Public queues and lists that messages wait for."""
@@ -243,6 +266,23 @@ class DirectoryService:
         if changes:
             now = int(local.timeline.wall)
             await self._driver.wait(lambda: local.queue_lifecycle.change(queue, now, changes))
+
+    async def _find_own_queue(self, guid: UUID) -> None:
+        """Make a queue that was made elsewhere, if the directory has it ([MS-MQCN] <3>; DS-25).
+
+        While no controller answers the question stays open.
+        """
+        if self.is_offline:
+            return
+        try:
+            item = await self._ask(self.directory.by_id(QueueObject, guid, security=True))
+            if item.manager == self._local.identity:
+                await self.take_over(item)
+        except NoDs:
+            return
+        except MQError as error:
+            log_event(_log, "queue not made", queue=str(guid), reason=str(error))
+        self._questions.answered(guid)
 
     def with_id(self, guid: UUID) -> ManagedQueue | None:
         """The public queue with an identifier."""
@@ -304,7 +344,8 @@ class DirectoryService:
         path = self._driver.call(lambda: local.check_creation(name, caller))
         values = directory_values(properties)
         assert own.sid is not None
-        owned = owned_by(caller, properties.get("permissions", ""), local.settings.new_queues)
+        given, kind = properties.get("permissions", ""), local.settings.new_queues
+        owned = owned_by(caller, given, kind, local.directory.domain)
         descriptor = published_permissions(own.sid, owned).encode()
         guid = await self._ask(
             self.directory.create_queue(f"{own.computer}\\{path}", values, descriptor)

@@ -156,7 +156,8 @@ class QueueManager(Core):
         path = self.check_creation(name, caller)
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
-        owned = owned_by(caller, properties.pop("permissions", ""), self.settings.new_queues)
+        given, kind_of_list = properties.pop("permissions", ""), self.settings.new_queues
+        owned = owned_by(caller, given, kind_of_list, self.directory.domain)
         guid = identifier or self._clock.new_guid()
         with self._recorded(caller, "create queue", shown(path)):
             return self.queue_lifecycle.create(
@@ -298,7 +299,10 @@ class QueueManager(Core):
         )
         if not is_sendable or destination.is_read_only:
             raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
-        return self.queues.outgoing(destination)
+        queue = self.queues.outgoing(destination)
+        if isinstance(destination, PublicName):
+            self.queues.prefer(queue, self.directory.base_priority(destination))
+        return queue
 
     def change_queue(
         self, queue: ManagedQueue, caller: Caller = INTERNAL, **changes: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from openmsmq.security.access import QueueRights
 from openmsmq.security.descriptor import (
@@ -27,10 +27,20 @@ NewQueues = Literal["open", "spec", "restricted", "recommended"]
 """What a queue allows whose creator does not say.
 
     open         no list: roles decide alone, and every queue manager in reach may send
-    spec         [MS-MQDMPR] 3.1.7.1.3.1 for a computer in no domain: everyone may do everything
+    spec         [MS-MQDMPR] 3.1.7.1.3.1: in no domain everyone may do everything, in one everyone
+                 may look and send, and its creator do the rest
     restricted   everyone and other managers may send, its creator and administrators do the rest
     recommended  who has logged on may send, its creator and administrators do the rest
 """
+
+
+class OwnDomain(NamedTuple):
+    """The domain that a manager belongs to."""
+
+    machine: Sid | None
+    "The identifier of its computer, if the directory was asked already."
+
+
 GUEST: Final = 501
 "The last part of the identifier of every domain's guest ([MS-SAMR] 2.2.1.14)."
 _LOOK: Final = QueueRights.GET_QUEUE_PROPERTIES | QueueRights.GET_QUEUE_PERMISSIONS
@@ -62,12 +72,20 @@ def queue_descriptor(
     return SecurityDescriptor(owner, None, supplied.sacl, dacl, Control.GROUP_DEFAULTED)
 
 
-def default_permissions(kind: NewQueues, creator: Sid) -> str:
-    """The permissions of a new queue in SDDL, without an owner (MSEC-A21, MSEC-A41, MSEC-A43)."""
+def default_permissions(kind: NewQueues, creator: Sid, domain: OwnDomain | None = None) -> str:
+    """The permissions of a new queue in SDDL, without an owner (MSEC-A21, MSEC-A41, MSEC-A43).
+
+    In a domain all who have logged on are its users to `spec`; else no one is.
+    """
     if kind == "open":
         return ""
     if kind == "spec":
-        acl = _default_list(ANONYMOUS, None, over_http=True)
+        acl = queue_descriptor(
+            caller=creator,
+            is_domain_user=lambda _: domain is not None,
+            machine=None if domain is None else domain.machine,
+            over_http=True,
+        ).dacl
     else:
         send = QueueRights.WRITE_MESSAGE
         others: tuple[tuple[Sid, QueueRights], ...] = ((AUTHENTICATED_USERS, _LOOK | send),)

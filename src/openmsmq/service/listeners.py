@@ -233,7 +233,7 @@ class StandardListeners:
         places = [parse_place(one) for one in config.directory]
         context, site = tls_context(config.directory_ca), config.directory_site or ""
         tree = open_directory_tree(places, login, context, site)
-        found = DirectoryService(local, driver, tree)
+        found = DirectoryService(local, driver, tree, site=site)
         found.keys = partial(own_keys, config.data)
         found.elsewhere.signer = machine_signer(config.data)
         return found

@@ -492,7 +492,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "Its Active Directory (openmsmq directory join): controllers, or the domain by DNS name.",
         "--directory URL",
     ),
-    "directory_site": Option("directory.site", read_text, "Whose controllers are tried first."),
+    "directory_site": Option("directory.site", read_text, "The site of this computer."),
     "directory_auth": Option("directory.auth", one_of(*LOGIN_KINDS), "How it logs on."),
     "directory_user": Option("directory.user", read_text, "The account of this computer."),
     "directory_password_file": Option("directory.password_file", read_path, "Its password."),

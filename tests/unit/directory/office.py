@@ -56,7 +56,9 @@ class Office:
         await tree.add(f"CN=NEW,OU=Servers,{BASE}", computer)
         writer = DirectoryWriter(tree)
         sites = {site.name: site.id for site in await writer.find(SiteObject)}
-        descriptor = manager_descriptor(Sid(5, (21, 1))).encode()
+        raw = (await writer.computer("NEW")).first("objectSid")
+        assert raw is not None
+        descriptor = manager_descriptor(Sid.decode(raw)).encode()
         joined = await writer.create_manager("NEW", {"sites": (sites["HQ"],)}, descriptor)
         return cls(tree, identity or joined)
 

@@ -4,15 +4,23 @@ from uuid import UUID
 
 import pytest
 from tests.directories import BASE, guid_of
-from tests.unit.directory.office import Office, in_office
+from tests.unit.directory.office import PATH, Office, in_office, until
 from tests.unit.directory.test_service import ORDERS, SEND, UNKNOWN, answer
 
 from openmsmq.directory import lookups
 from openmsmq.directory.elsewhere import Owned
+from openmsmq.directory.limits import AWAITED_TIME_MAX, QUESTIONS_MAX, SENDER_QUESTIONS_MAX
+from openmsmq.directory.lookups import QueueQuestions
+from openmsmq.directory.objects import QueueObject
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin, Refused
+from openmsmq.engine.outgoing.dispatch import dispatch_priority
+from openmsmq.engine.storage.layout import lookup_id
 from openmsmq.errors import NoDs, QueueNotFound
 from openmsmq.names.format import DistributionListName, PublicName, parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
+from openmsmq.properties.message import MessageClass
+from openmsmq.types.message import Message
 
 
 def test_a_public_queue_elsewhere_is_looked_up_once() -> None:
@@ -141,5 +149,186 @@ def test_a_list_that_is_gone_is_not_known_any_longer() -> None:
         view.lists[name.guid] = ()
         office.service.names.forget(name)
         assert view.lists == {}
+
+    in_office(test)
+
+
+@pytest.mark.parametrize("name", ["PUBLIC={guid}", "hq-app\\orders"])
+def test_a_public_queue_elsewhere_is_sent_to_by_its_base_priority(name: str) -> None:
+    """DMPR-162: whether it was opened before or after the directory was asked."""
+
+    async def test(office: Office) -> None:
+        await office.service.refresh()
+        guid = await guid_of(office.tree, ORDERS)
+        given = name.format(guid=guid)
+        await office.writer.write(QueueObject, ORDERS, {"base_priority": 9})
+        await answer(office, lambda: office.service.look_up(given))
+        handle = office.driver.call(lambda: office.local.open_queue(given, SEND))
+        assert dispatch_priority(handle.queue, lookup_id(3, 99)) == 12
+        await office.driver.wait(lambda: handle.send([Message(b"x")]))
+        for written, counts in ((-4, -4), (40_000, 0)):
+            await office.writer.write(QueueObject, ORDERS, {"base_priority": written})
+            office.now += lookups.KNOWN_FOR
+            await answer(office, lambda: office.service.look_up(given))
+            assert handle.queue.properties.base_priority == counts
+        await office.writer.write(QueueObject, ORDERS, {"base_priority": 5})
+        await office.service.refresh()  # messages wait for it
+        assert handle.queue.properties.base_priority == 5
+
+    in_office(test)
+
+
+ONE, OTHER = UUID(int=1), UUID(int=2)
+
+
+def asking() -> tuple[QueueQuestions, list[UUID]]:
+    asked: list[UUID] = []
+    return QueueQuestions(asked.append), asked
+
+
+def test_a_queue_is_asked_for_once_in_a_minute() -> None:
+    """MQDS-239"""
+    questions, asked = asking()
+    for sender in ("a", "b", "a"):
+        assert questions.is_awaited(ONE, sender, 100)
+    assert asked == [ONE]
+    questions.answered(ONE)
+    assert not questions.is_awaited(ONE, "a", 100 + AWAITED_TIME_MAX - 1)
+    assert asked == [ONE]
+    assert questions.is_awaited(ONE, "a", 100 + AWAITED_TIME_MAX)
+    assert asked == [ONE, ONE]
+
+
+def test_a_message_does_not_wait_for_ever() -> None:
+    """MQDS-239: while no controller answers it waits for a minute, and others after it."""
+    questions, asked = asking()
+    waits = [questions.is_awaited(ONE, "a", now) for now in range(100, 100 + AWAITED_TIME_MAX)]
+    assert all(waits)
+    questions.again()
+    questions.answered(OTHER)
+    assert asked == [ONE, ONE]
+    questions.answered(ONE)
+    questions.again()
+    assert asked == [ONE, ONE]
+
+
+def test_a_stranger_cannot_have_the_directory_asked_without_end() -> None:
+    """MQDS-239: each sender so often, and all together; others still get their answers."""
+    questions, asked = asking()
+    for number in range(1000):
+        awaited = questions.is_awaited(UUID(int=number), "stranger", 100)
+        assert awaited == (number < SENDER_QUESTIONS_MAX)
+    assert questions.is_awaited(UUID(int=5000), "friend", 100)
+    assert len(asked) == SENDER_QUESTIONS_MAX + 1
+    for number in range(10_000, 11_000):
+        questions.is_awaited(UUID(int=number), f"stranger {number}", 100)
+    assert len(asked) == QUESTIONS_MAX
+    later = 100 + AWAITED_TIME_MAX
+    assert questions.is_awaited(UUID(int=20_000), "stranger", later)
+
+
+class Sender:
+    """Another manager of the enterprise, which sends to public queues of the first."""
+
+    def __init__(self, office: Office, app: Office) -> None:
+        self.office = office
+        self.app = app
+
+    async def send(self, guid: UUID, message: Message) -> None:
+        name = PublicName(guid)
+        await self.app.service.names.look_up(name)
+        handle = self.app.driver.call(lambda: self.app.local.open_queue(str(name), SEND))
+        await self.app.driver.wait(lambda: handle.send([message]))
+
+    async def bring(self, guid: UUID) -> ArrivalOutcome:
+        """The express messages for a queue come; what became of them."""
+        packets = self.app.packets()[str(PublicName(guid))]
+        origin = Origin("192.0.2.1", "elsewhere", self.app.local.identity.bytes_le)
+        arrivals = self.office.local.arrivals
+        return self.office.driver.call(
+            lambda: arrivals.take_express(origin, arrivals.examined(packets))
+        )
+
+
+async def with_sender(office: Office) -> Sender:
+    app = await office.another("HQ-APP")
+    for one in (office, app):
+        await one.service.refresh()
+    return Sender(office, app)
+
+
+def test_a_message_for_a_queue_made_elsewhere_a_moment_ago_comes_again_and_is_taken() -> None:
+    """MQDS-239: the manager had not heard of the queue, and does not refuse its message."""
+
+    async def test(office: Office) -> None:
+        sender = await with_sender(office)
+        guid = await office.writer.create_queue("NEW\\late", {"label": "fresh"})
+        await sender.send(guid, Message(b"x", recoverable=False))
+        outcome = await sender.bring(guid)
+        assert isinstance(outcome.error, Refused)
+        assert outcome.rejected == []
+        await until(lambda: office.names() == ["late"])
+        outcome = await sender.bring(guid)
+        assert outcome.error is None
+        queue = office.local.find_queue(".\\late")
+        assert (len(queue.express), queue.properties.label) == (1, "fresh")
+        await sender.app.close()
+
+    in_office(test)
+
+
+def test_a_message_for_a_queue_that_there_is_not_is_refused_when_the_directory_has_said_so() -> (
+    None
+):
+    """MQDS-239: one question, and none while the answer counts."""
+
+    async def test(office: Office) -> None:
+        sender = await with_sender(office)
+        guid = await office.writer.create_queue("NEW\\gone", {})
+        await sender.send(guid, Message(b"x", recoverable=False))
+        await office.tree.delete(f"CN=gone,{PATH}")
+        asked = office.tree.operations
+        assert isinstance((await sender.bring(guid)).error, Refused)
+        await until(lambda: office.tree.operations > asked)
+        await until(lambda: not office.service._pending)
+        asked = office.tree.operations
+        outcome = await sender.bring(guid)
+        assert outcome.error is None
+        assert [reason for _, reason in outcome.rejected] == [MessageClass.NACK_BAD_DST_Q]
+        assert (office.tree.operations, office.names()) == (asked, [])
+        await sender.app.close()
+
+    in_office(test)
+
+
+def test_while_no_controller_answers_a_message_waits_for_a_minute() -> None:
+    """MQDS-239: and is taken if the directory is back before."""
+
+    async def test(office: Office) -> None:
+        sender = await with_sender(office)
+        guid = await office.writer.create_queue("NEW\\late", {})
+        await sender.send(guid, Message(b"x", recoverable=False))
+        office.tree.is_down = True
+        for _ in range(3):
+            assert isinstance((await sender.bring(guid)).error, Refused)
+        await until(lambda: office.service.is_offline)
+        office.tree.is_down = False
+        await office.service.refresh()
+        await until(lambda: office.names() == ["late"])
+        assert (await sender.bring(guid)).error is None
+        await sender.app.close()
+
+    in_office(test)
+
+
+def test_a_workgroup_does_not_ask() -> None:
+    async def test(office: Office) -> None:
+        sender = await with_sender(office)
+        guid = await office.writer.create_queue("NEW\\late", {})
+        await sender.send(guid, Message(b"x", recoverable=False))
+        office.local.directory.awaited = None
+        outcome = await sender.bring(guid)
+        assert (outcome.error, len(outcome.rejected)) == (None, 1)
+        await sender.app.close()
 
     in_office(test)

@@ -17,7 +17,6 @@ from openmsmq.directory.objects import (
     QueueObject,
     ServiceBits,
     SiteObject,
-    SystemType,
     UserObject,
     attributes_of,
     places,
@@ -26,6 +25,7 @@ from openmsmq.directory.objects import (
 from openmsmq.directory.outcome import DirectoryFailed, DirectoryOutcome
 from openmsmq.directory.values import encode
 from openmsmq.limits import U32_MAX
+from openmsmq.properties.values import OperatingSystemType
 from openmsmq.security.sid import EVERYONE
 
 LEAST = {
@@ -90,7 +90,7 @@ def test_a_manager_of_which_everything_is_set() -> None:
     made = read_object(ManagerObject, own, computer)
     assert (made.version, made.system, made.quota, made.journal_quota) == (
         "6.3",
-        SystemType.WINDOWS_SERVER,
+        OperatingSystemType.WINDOWS_SERVER,
         5,
         U32_MAX,
     )
@@ -142,8 +142,10 @@ def test_a_value_of_another_kind_is_an_error() -> None:
 
 def test_kinds_of_systems() -> None:
     """MQDS-059"""
-    assert [int(item) for item in SystemType] == [0, 0x100, 0x200, 0x300, 0x400, 0x500]
-    assert read_object(ManagerObject, entry(mSMQOSType=b"256")).system == SystemType.FOREIGN
+    assert [int(item) for item in OperatingSystemType] == [0, 0x100, 0x200, 0x300, 0x400, 0x500]
+    assert (
+        read_object(ManagerObject, entry(mSMQOSType=b"256")).system == OperatingSystemType.FOREIGN
+    )
 
 
 def test_a_queue_of_which_nothing_is_set() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -11,15 +12,18 @@ from tests.unit.directory.office import PATH, Office, in_office, until
 
 from openmsmq.clock import SystemClock
 from openmsmq.directory import service as service_module
+from openmsmq.directory.ldap import controllers
 from openmsmq.directory.ldap.tree import Change, ConnectionFailed
 from openmsmq.directory.objects import LinkObject, QueueObject
 from openmsmq.directory.rights import published_permissions
 from openmsmq.engine.arrivals.incoming import head_of
+from openmsmq.engine.arrivals.limits import SENDER_AGE_MAX
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     AccessDenied,
     IllegalPropertyValue,
+    InsufficientResources,
     NoDs,
     QueueExists,
     QueueNotFound,
@@ -28,6 +32,10 @@ from openmsmq.errors import (
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.security.descriptor import Control, SecurityDescriptor
+from openmsmq.security.sddl import parse_sddl
+from openmsmq.security.sid import ANONYMOUS, EVERYONE
+from openmsmq.service.service import RETRY_AFTER
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import INTERNAL, Caller, Grant
@@ -480,3 +488,96 @@ def test_permissions_are_those_of_the_directory() -> None:
         assert queue.properties.permissions == "O:BAD:(A;;DCLC;;;S-1-5-21-1-2-3-1000)"
 
     in_office(test)
+
+
+@pytest.mark.parametrize("is_throttled", [False, True])
+@pytest.mark.parametrize("is_connected", [False, True])
+@pytest.mark.parametrize("is_offline", [False, True])
+def test_flow_control_connection_and_directory_do_not_depend_on_each_other(
+    is_throttled: bool, is_connected: bool, is_offline: bool
+) -> None:
+    """SYS-047: each has its own effect, whatever the others are."""
+
+    async def test(office: Office) -> None:
+        local = office.local
+        await office.service.refresh()
+        name = f"PUBLIC={await guid_of(office.tree, ORDERS)}"
+        await answer(office, lambda: office.service.look_up(name))
+        handle = office.driver.call(lambda: local.open_queue(name, SEND))
+        await office.driver.wait(lambda: handle.send([Message(b"before")]))
+        office.tree.is_down = is_offline
+        await office.service.refresh()
+        if is_throttled:
+            local.begin_flow_control()
+        if not is_connected:
+            office.driver.call(local.dispatcher.take_offline)
+        assert local.is_throttled == is_throttled
+        with pytest.raises(InsufficientResources) if is_throttled else nullcontext():
+            await office.driver.wait(lambda: handle.send([Message(b"x")]))
+        first = office.driver.call(lambda: local.dispatcher.first(handle.queue))
+        assert (first is not None) == is_connected
+        with pytest.raises(NoDs if is_offline else QueueNotFound):
+            await answer(office, lambda: office.service.look_up(UNKNOWN))
+
+    in_office(test)
+
+
+def test_the_default_permissions_are_those_of_a_domain() -> None:
+    """DMPR-140, DMPR-143, DMPR-144, DMPR-148: all may look and send, the creator do everything.
+
+    The descriptor of the object is self-relative.
+    """
+
+    async def test(office: Office) -> None:
+        await office.driver.wait(lambda: office.local.configure(new_queues="spec"))
+        await office.service.refresh()
+        anna = Caller("anna", Grant("admin", user="anna"))
+        await answer(office, lambda: office.service.create_queue(".\\orders", anna, {}))
+        permissions = office.local.find_queue(".\\orders").properties.permissions
+        descriptor = parse_sddl(permissions)
+        assert descriptor.owner == anna.grant.sid
+        assert descriptor.dacl is not None
+        assert office.service.own is not None
+        machine = office.service.own.sid
+        assert [(ace.sid, ace.mask) for ace in descriptor.dacl.aces] == [
+            (EVERYONE, 0x20024),
+            (ANONYMOUS, 0x4),
+            (machine, 0x20020),
+            (anna.grant.sid, 0xF003F),
+        ]
+        found = await office.writer.by_path(QueueObject, f"CN=orders,{PATH}", security=True)
+        assert int.from_bytes(found.security[2:4], "little") & Control.SELF_RELATIVE
+        assert SecurityDescriptor.decode(found.security).dacl is not None
+
+    in_office(test)
+
+
+def test_what_an_administrator_should_know_is_shown() -> None:
+    """Objects that cannot be used, queues without one, and a directory that does not answer."""
+
+    async def test(office: Office) -> None:
+        view = office.local.directory
+        await office.service.refresh()
+        assert view.problems == ()
+        await office.writer.create_queue("NEW\\invoices", {})
+        await office.service.refresh()
+        await office.tree.delete(f"CN=invoices,{PATH}")
+        broken = f"CN=msmq,CN=PL-GATE,CN=Computers,{BASE}"
+        office.tree.find(broken).attributes["msmqquota"] = (b"many",)
+        await office.service.refresh()
+        assert len(view.problems) == 2
+        assert "mSMQQuota" in view.problems[0]
+        assert view.problems[1] == "the public queue invoices is not in the directory"
+        office.tree.is_down = True
+        await office.service.refresh()
+        (problem,) = view.problems
+        assert problem.startswith("no domain controller answers")
+
+    in_office(test)
+
+
+def test_timers() -> None:
+    """SYS-105: those of the directory and of the start; certificates are remembered without one."""
+    assert (service_module.ONLINE_TRY, service_module.REFRESH) == (60, 3600)
+    assert (controllers.KNOWN_FOR, RETRY_AFTER) == (86_400, (120, 900))
+    assert SENDER_AGE_MAX == 1200

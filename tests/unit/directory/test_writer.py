@@ -319,7 +319,7 @@ def test_a_queue_is_deleted_by_name_or_identifier() -> None:
 
 
 def test_links_are_named_by_their_sites() -> None:
-    """MQDS-134 to MQDS-137"""
+    """MQDS-134 to MQDS-137, DMPR-101"""
 
     async def test(writer: DirectoryWriter, tree: MemoryTree) -> None:
         sites = {site.name: site.id for site in await writer.find(SiteObject)}

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from openmsmq.clock import SystemClock
 from openmsmq.errors import StoreInUse
+from openmsmq.runtime import startup
 from openmsmq.runtime.startup import open_directory
 from openmsmq.transports.receipts import RECEIPTS
 
 
 def test_a_directory_is_made_and_named_after_the_host(tmp_path: Path) -> None:
+    """DMPR-373"""
     manager = open_directory(tmp_path / "a" / "b", receipts=RECEIPTS)
     assert manager.name == socket.gethostname()
     assert list(manager.queues) == []
@@ -39,6 +42,21 @@ def test_a_second_opener_learns_who_has_the_directory(tmp_path: Path) -> None:
     assert info.value.hresult == 0xC00E0009
     assert f"process {os.getpid()} on {socket.gethostname()}" in str(info.value)
     manager.store.close()
+    open_directory(tmp_path, receipts=RECEIPTS).store.close()
+
+
+def test_a_host_without_a_name_ends_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DMPR-372: and the directory is free for the next one."""
+
+    def fail() -> str:
+        raise OSError("no name today")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(startup, "socket", SimpleNamespace(gethostname=fail))
+        with pytest.raises(OSError, match="no name today"):
+            open_directory(tmp_path, receipts=RECEIPTS)
     open_directory(tmp_path, receipts=RECEIPTS).store.close()
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Callable, Coroutine
-from dataclasses import asdict, dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any
 from uuid import UUID, uuid4
 
 import click
 
-from openmsmq.cli.options import TOKEN_VARIABLE, Refusal, WrongUsage
+from openmsmq.cli.directory import enterprise, managers
+from openmsmq.cli.directory.place import (
+    DirectoryPlace,
+    directory_options,
+    document,
+    existing_file,
+    notify,
+    notify_option,
+)
+from openmsmq.cli.options import Refusal, WrongUsage
 from openmsmq.cli.output import print_json, print_table
 from openmsmq.directory.conditions import Condition, SortKey
-from openmsmq.directory.join import join_manager
-from openmsmq.directory.ldap.client import open_directory_tree, tls_context
-from openmsmq.directory.ldap.controller import LOGIN_KINDS, parse_place
-from openmsmq.directory.ldap.login import LdapLogin
-from openmsmq.directory.notification import ChangeEvent, Notification, notification_queue
+from openmsmq.directory.notification import ChangeEvent, Notification
 from openmsmq.directory.objects import (
     EnterpriseObject,
     LinkObject,
@@ -29,114 +29,8 @@ from openmsmq.directory.objects import (
     SiteObject,
     UserObject,
 )
-from openmsmq.directory.outcome import DirectoryFailed, as_error
 from openmsmq.directory.rights import published_permissions
 from openmsmq.directory.writer import DirectoryWriter
-
-T = TypeVar("T")
-PASSWORD_VARIABLE: Final = "OPENMSMQ_DIRECTORY_PASSWORD"  # noqa: S105
-_file = click.Path(exists=True, dir_okay=False, path_type=Path)
-_notify_by = click.option(
-    "--notify-by",
-    metavar="HOST:PORT",
-    help=f"A service of the domain that tells the queue's manager at once; {TOKEN_VARIABLE} is its"
-    " token.",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class DirectoryPlace:
-    """Which directory, and who asks it."""
-
-    open: Callable[[], DirectoryWriter]
-
-    def run(self, work: Callable[[DirectoryWriter], Coroutine[Any, Any, T]]) -> T:
-        """Do something with it; what it refuses ends the command."""
-
-        async def go() -> T:
-            found = self.open()
-            try:
-                return await work(found)
-            finally:
-                await found.tree.close()
-
-        try:
-            return asyncio.run(go())
-        except DirectoryFailed as error:
-            raise as_error(error) from error
-
-
-def directory_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what says which directory is meant, and `--json`; the command gets `place`."""
-
-    @wraps(function)
-    def placed(
-        *values: Any,
-        directory: tuple[str, ...],
-        auth: str,
-        user: str,
-        password_file: Path | None,
-        keytab: Path | None,
-        ca: Path | None,
-        **given: Any,
-    ) -> Any:
-        if not directory:
-            raise WrongUsage(
-                "which directory? Give --directory DOMAIN or ldap://HOST, or OPENMSMQ_DIRECTORY"
-            )
-        password = ""
-        if auth != "kerberos":
-            password = _password(password_file)
-        login = LdapLogin(auth, user, password, keytab)
-        places = [parse_place(one) for one in directory]
-        context = tls_context(ca)
-
-        def opened() -> DirectoryWriter:
-            return DirectoryWriter(open_directory_tree(places, login, context))
-
-        return function(*values, place=DirectoryPlace(opened), **given)
-
-    options = (
-        click.option(
-            "--directory",
-            "-D",
-            multiple=True,
-            envvar="OPENMSMQ_DIRECTORY",
-            metavar="URL",
-            help="A domain, whose controllers DNS knows, or a controller: ldap://HOST or"
-            " ldaps://HOST; others are tried in turn.",
-        ),
-        click.option(
-            "--auth",
-            type=click.Choice(LOGIN_KINDS),
-            default="kerberos",
-            show_default=True,
-            envvar="OPENMSMQ_DIRECTORY_AUTH",
-            help="How to log on; a password is sent over TLS only.",
-        ),
-        click.option("--user", default="", envvar="OPENMSMQ_DIRECTORY_USER", help="Who logs on."),
-        click.option(
-            "--password-file",
-            type=_file,
-            help=f"A file with the password; else {PASSWORD_VARIABLE}, or a question.",
-        ),
-        click.option("--keytab", type=_file, help="Keys for Kerberos; else the ticket cache."),
-        click.option("--ca", type=_file, help="Certificates that sign the controller's."),
-        click.option("--json", "as_json", is_flag=True, help="JSON, one object a line."),
-    )
-    for option in reversed(options):
-        placed = option(placed)
-    return placed
-
-
-def _password(file: Path | None) -> str:
-    if file is not None:
-        try:
-            return file.read_text().strip("\r\n")
-        except OSError as error:
-            raise WrongUsage(f"{file}: {error.strerror}") from error
-    given = os.environ.get(PASSWORD_VARIABLE)
-    return given if given is not None else str(click.prompt("Password", hide_input=True, err=True))
 
 
 @click.group()
@@ -177,13 +71,15 @@ def show(*, place: DirectoryPlace, as_json: bool) -> None:
     enterprise, sites, links, managers, broken = place.run(read)
     names = {site.id: site.name for site in sites} | {item.id: item.computer for item in managers}
     if as_json:
-        for kind, items in (("site", sites), ("link", links), ("manager", managers)):
+        kinds = (("site", sites), ("link", links), ("manager", managers))
+        for kind, items in (("enterprise", [enterprise]), *kinds):
             for item in items:
-                print_json({"kind": kind, **_document(item)})
+                print_json({"kind": kind, **document(item)})
         return
     click.echo(
         f"{enterprise.name}: {len(sites)} sites, {len(links)} links, {len(managers)} managers"
     )
+    click.echo(f"time to reach a queue: {enterprise.time_to_live:,} s")
     print_table(
         ("SITE", "ID", "NOTES"), [(s.name, s.id, "foreign" if s.foreign else "") for s in sites]
     )
@@ -262,7 +158,7 @@ def find(
     queues = place.run(search)
     if as_json:
         for queue in queues:
-            print_json({"path_name": queue.path_name, **_document(queue)})
+            print_json({"path_name": queue.path_name, **document(queue)})
         return
     rows = [
         (queue.path_name, f"PUBLIC={queue.id}", queue.label, "yes" if queue.transactional else "")
@@ -277,7 +173,7 @@ def find(
 @click.option("--type", "type_", type=click.UUID, help="A GUID that says what kind of queue it is.")
 @click.option("--transactional", is_flag=True, help="It takes transactional messages only.")
 @click.option("--journal", is_flag=True, help="Keep a copy of what is received.")
-@_notify_by
+@notify_option
 @directory_options
 def create_queue(
     path_name: str,
@@ -310,7 +206,7 @@ def create_queue(
         return made, Notification(event, made, found.tree.server), manager.id
 
     guid, notification, owner = place.run(create)
-    _notify(notify_by, notification, owner)
+    notify(notify_by, notification, owner)
     if as_json:
         print_json({"path_name": path_name, "id": str(guid)})
     else:
@@ -322,7 +218,7 @@ def create_queue(
 @click.option("--label", help="A description; an empty text for none.")
 @click.option("--journal/--no-journal", default=None, help="Keep a copy of what is received.")
 @click.option("--quota", type=click.IntRange(0, 0xFFFFFFFF), help="KiB that its messages may take.")
-@_notify_by
+@notify_option
 @directory_options
 def set_queue(
     path_name: str,
@@ -351,14 +247,14 @@ def set_queue(
         event = ChangeEvent.QUEUE_CHANGED
         return Notification(event, queue.id, found.tree.server), queue.manager
 
-    _notify(notify_by, *place.run(change))
+    notify(notify_by, *place.run(change))
     if as_json:
         print_json({"path_name": path_name, **values})
 
 
 @directory.command("delete-queue")
 @click.argument("path_name")
-@_notify_by
+@notify_option
 @directory_options
 def delete_queue(
     path_name: str, notify_by: str | None, *, place: DirectoryPlace, as_json: bool
@@ -376,7 +272,7 @@ def delete_queue(
         event = ChangeEvent.QUEUE_DELETED
         return Notification(event, queue.id, found.tree.server), queue.manager
 
-    _notify(notify_by, *place.run(delete))
+    notify(notify_by, *place.run(delete))
     if as_json:
         print_json({"deleted": path_name})
 
@@ -400,7 +296,7 @@ def members(guid: UUID, *, place: DirectoryPlace, as_json: bool) -> None:
 
 @directory.command()
 @click.argument("account")
-@click.argument("certificate", type=_file)
+@click.argument("certificate", type=existing_file)
 @directory_options
 def certificate(account: str, certificate: Path, *, place: DirectoryPlace, as_json: bool) -> None:
     """Register CERTIFICATE, an X.509 file in DER, with the user ACCOUNT.
@@ -423,71 +319,5 @@ def certificate(account: str, certificate: Path, *, place: DirectoryPlace, as_js
         print_json({"account": account, "certificate": str(certificate)})
 
 
-@directory.command()
-@click.option(
-    "--data", type=click.Path(file_okay=False, path_type=Path), required=True, help="Its directory."
-)
-@click.option("--name", required=True, help="The computer: its account in the domain.")
-@click.option("--site", "sites", multiple=True, required=True, help="A site that it is in.")
-@click.option("--router", is_flag=True, help="It passes on messages of others.")
-@click.option(
-    "--adopt",
-    is_flag=True,
-    help="Take the identity of the object over, though the manager has another one.",
-)
-@directory_options
-def join(
-    data: Path,
-    name: str,
-    sites: tuple[str, ...],
-    *,
-    router: bool,
-    adopt: bool,
-    place: DirectoryPlace,
-    as_json: bool,
-) -> None:
-    """Register the queue manager of this computer, before it is started for the first time.
-
-    The directory chooses its identity. A manager that has run already has one: --adopt gives it
-    the new one, unless messages are on their way under the old one.
-
-    \b
-    Examples:
-      openmsmq directory join --name shop01 --site HQ --data /var/lib/openmsmq -D ldap://dc1
-    """
-
-    async def register(found: DirectoryWriter) -> tuple[UUID, list[str]]:
-        return await join_manager(found, name, sites, data, router=router, adopt=adopt)
-
-    guid, warnings = place.run(register)
-    if as_json:
-        print_json({"name": name, "id": str(guid), "warnings": warnings})
-        return
-    click.echo(f"{name} is {guid}")
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
-
-
-def _notify(by: str | None, notification: Notification, manager: UUID) -> None:
-    """Let a service tell the manager of a queue that it has changed ([MS-MQCN] 3.3.4.1)."""
-    if by is None:
-        return
-    import openmsmq  # not at the top: help and usage errors come without it
-
-    with openmsmq.connect(by, token=os.environ.get(TOKEN_VARIABLE, "")) as found:
-        name = str(notification_queue(manager))
-        found.open_queue(name, access=openmsmq.Access.SEND).send(notification.message())
-
-
-def _document(item: Any) -> dict[str, Any]:
-    """An object as JSON: bytes in hexadecimal, identifiers as text."""
-    made = {}
-    for name, value in asdict(item).items():
-        if isinstance(value, bytes):
-            value = value.hex()
-        elif isinstance(value, tuple):
-            value = [one.hex() if isinstance(one, bytes) else str(one) for one in value]
-        elif not isinstance(value, str | int | float | bool | None):
-            value = str(getattr(item, name))
-        made[name] = value
-    return made
+for _command in (*enterprise.COMMANDS, *managers.COMMANDS):
+    directory.add_command(_command)

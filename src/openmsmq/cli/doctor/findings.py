@@ -20,7 +20,7 @@ from openmsmq import Manager
 from openmsmq.cli.doctor.http import exposure, http_advice, is_http
 from openmsmq.cli.doctor.message_security import weak_protection
 from openmsmq.cli.doctor.remote_read import remote_read_risks
-from openmsmq.cli.doctor.routes import idle_connectors, topology_risks
+from openmsmq.cli.doctor.routes import idle_connectors, routing_risks
 from openmsmq.cli.doctor.security import exposures, weak_settings
 from openmsmq.cli.messages.read import walk
 from openmsmq.cli.options import ManagerLocation, describe
@@ -427,8 +427,7 @@ def _outgoing(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
 
 
 def _routing(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
-    if topology := manager.settings().topology:
-        yield from (Finding(Level.RISK, *risk) for risk in topology_risks(topology, manager.id))
+    yield from (Finding(Level.RISK, *risk) for risk in routing_risks(manager))
     yield from (Finding(Level.RISK, *risk) for risk in idle_connectors(queues))
 
 

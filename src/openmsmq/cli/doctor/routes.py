@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
+from openmsmq.errors import UnsupportedOperation
 from openmsmq.routing.file import read_topology
 from openmsmq.routing.findings import findings
+from openmsmq.routing.topology import Topology
 from openmsmq.types.queues import QueueInfo, QueueKind
+
+if TYPE_CHECKING:
+    from openmsmq import Manager
 
 
 class RoutingRisk(NamedTuple):
@@ -19,19 +24,31 @@ class RoutingRisk(NamedTuple):
     advice: str
 
 
-def topology_risks(text: str, manager: str) -> Iterator[RoutingRisk]:
-    """What is wrong with the topology of the settings; `manager` is the own identity."""
-    topology = read_topology(text)
-    if not topology.managers:
+def routing_risks(manager: Manager) -> Iterator[RoutingRisk]:
+    """What is wrong with what a manager routes by, be it from a file or from its directory."""
+    try:
+        info = manager.control.topology()
+    except UnsupportedOperation:  # without a service there is a file, or nothing
+        topology = read_topology(manager.settings().topology)
+        yield from topology_risks(topology, findings(topology), manager.id, "file")
         return
-    if UUID(manager) not in topology.managers:
+    yield from topology_risks(info.topology(), info.findings, manager.id, info.source)
+
+
+def topology_risks(
+    topology: Topology, problems: Iterable[str], manager: str, source: str
+) -> Iterator[RoutingRisk]:
+    """What is wrong with a topology; `manager` is the own identity."""
+    if topology.managers and UUID(manager) not in topology.managers:
         yield RoutingRisk(
             "topology",
             f"this manager, {manager}, is not in it: nothing is routed from here",
-            "Add it to the file, and apply that again: openmsmq topology apply FILE.",
+            "Register it: openmsmq directory join."
+            if source == "directory"
+            else "Add it to the file, and apply that again: openmsmq topology apply FILE.",
         )
-    for problem in findings(topology):
-        yield RoutingRisk("topology", problem, "openmsmq topology show prints all of it.")
+    for problem in problems:
+        yield RoutingRisk("topology", problem, "openmsmq topology show prints what is in use.")
 
 
 def idle_connectors(queues: Iterable[QueueInfo]) -> Iterator[RoutingRisk]:

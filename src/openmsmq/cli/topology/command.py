@@ -241,16 +241,13 @@ def _applied(manager: Manager) -> _Plan:
 def _in_use(manager: Manager) -> _Plan:
     """What a service routes by now, be it from a file or from its directory."""
     info = manager.control.topology()
-    problems = list(info.findings)
-    if info.directory == "offline":
-        problems.append("no domain controller answers: what was read last is in use")
     failing = [
         f"{one.next_hop} cannot be reached: {one.last_error or 'no connection'};"
         f" {count_text(one.messages)} for {one.name} waiting"
         for one in manager.outgoing()
         if one.failures
     ]
-    return _Plan(info.topology(), info.source, problems, failing)
+    return _Plan(info.topology(), info.source, list(info.findings), failing)
 
 
 def _draw(svg: Path | None, picture: str) -> None:

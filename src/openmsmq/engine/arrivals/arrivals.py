@@ -281,6 +281,7 @@ class Arrivals:
         origin = work.origin
         found = self._destinations.find(work.found, packet, head, origin.peer, origin.target)
         if isinstance(found, Rejected):
+            self._destinations.check_awaited(found, packet, head, origin)
             self._reject(work, packet, found, head)
             return
         if found.kind in (QueueKind.OUTGOING, QueueKind.CONNECTOR):
@@ -302,8 +303,7 @@ class Arrivals:
         if not within_quota(quota, work.used(found), size):
             if position is not None and work.origin.is_isolated:
                 self._refuse(work)
-            full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
-            self._reject(work, packet, full, head, found)
+            self._reject(work, packet, Rejected(MessageClass.NACK_Q_EXCEED_QUOTA), head, found)
             return
         new = self._new(work, origin.kept(clear), head, position)
         work.add(found, [new], size)

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq import limits
-from openmsmq.engine.arrivals.arrival import Rejected
+from openmsmq.engine.arrivals.arrival import Origin, Refused, Rejected
 from openmsmq.engine.arrivals.incoming import Head, IncomingSequence
 from openmsmq.engine.arrivals.limits import NOTIFICATIONS_KEPT_MAX
 from openmsmq.engine.core import Core
@@ -119,6 +119,22 @@ class Destinations:
             case PublicName():  # what decides the way is the manager, whatever its queue
                 return self._core.queues.forwarding(PrivateName(goal, 0), is_sideways=is_sideways)
         return Rejected(MessageClass.NACK_BAD_DST_Q)
+
+    def check_awaited(self, found: Rejected, packet: bytes, head: Head, origin: Origin) -> None:
+        """`Refused` if a message comes again, since the directory is asked for its queue (DS-25).
+
+        It is one for a public queue of this manager that was made elsewhere, and of which it has
+        not heard yet, or for one that there is not.
+        """
+        awaited = self._core.directory.awaited
+        is_unknown = found.reason is MessageClass.NACK_BAD_DST_Q and self.is_here(head)
+        if awaited is None or not is_unknown or origin.target is not None:
+            return
+        name, now = PacketView(packet).destination, self._core.timeline.now
+        if not isinstance(name, PublicName) or self._core.queues.resolver.local(name) is not None:
+            return
+        if awaited.is_awaited(name.guid, origin.network, now):
+            raise Refused
 
     def _is_late(self, head: Head) -> bool:
         """Whether a lifetime of a message is over (AMB-41).

@@ -5,6 +5,7 @@ The service that asks the directory puts its answers here: rules do not wait for
 
 from __future__ import annotations
 
+from typing import Protocol
 from uuid import UUID
 
 from openmsmq.engine.queues.resolver import is_address
@@ -13,6 +14,16 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.format import DistributionListName, PublicName
 from openmsmq.names.parts import Suffix
 from openmsmq.names.path import PathName
+from openmsmq.security.defaults import OwnDomain
+from openmsmq.security.sid import Sid
+
+
+class AwaitedQueues(Protocol):
+    """Has the directory asked for queues that are not here (`QueueQuestions`)."""
+
+    def is_awaited(self, guid: UUID, sender: str, now: int) -> bool:
+        """Whether a message of a sender has to come again, since its queue is being looked up."""
+        ...
 
 
 class DirectoryView:
@@ -32,8 +43,23 @@ class DirectoryView:
         "Public queues elsewhere by the keys of their path names."
         self.names: dict[UUID, PathName] = {}
         "The path names of public queues elsewhere."
+        self.priorities: dict[UUID, int] = {}
+        "The base priorities of public queues elsewhere, but for those that have none."
+        self.machine: Sid | None = None
+        "The identifier of this computer in its domain."
+        self.host = ""
+        "The name of this computer in DNS, as the directory has it; empty if it has none."
+        self.awaited: AwaitedQueues | None = None
+        "Public queues here that it is asked for before a message to them is refused."
+        self.problems: tuple[str, ...] = ()
+        "What an administrator should know: objects that cannot be used, controllers that are away."
         self.servers: tuple[str, ...] = ()
         "Names of domain controllers (DirectoryServerList, [MS-MQDMPR] 3.1.1.1)."
+
+    @property
+    def domain(self) -> OwnDomain | None:
+        """The domain that the manager belongs to; None in a workgroup."""
+        return OwnDomain(self.machine) if self.is_used else None
 
     def format_name(self, path: PathName) -> FormatName:
         r"""The format name for the path name of a queue elsewhere.
@@ -62,6 +88,10 @@ class DirectoryView:
             return found
         self._check(name)
         raise QueueNotFound(f"{name}: no public queue of the directory")
+
+    def base_priority(self, name: PublicName) -> int:
+        """The base priority of a public queue elsewhere ([MS-MQDMPR] 3.1.7.1.5)."""
+        return self.priorities.get(name.guid, 0)
 
     def path(self, name: PublicName) -> PathName:
         """Where a public queue elsewhere is ([MS-MQDMPR] 3.1.7.1.26)."""

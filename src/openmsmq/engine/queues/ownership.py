@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from openmsmq.security.access import QueueRights
-from openmsmq.security.defaults import NewQueues, default_permissions
+from openmsmq.security.defaults import NewQueues, OwnDomain, default_permissions
 from openmsmq.security.permissions import normal_permissions
 from openmsmq.security.sddl import format_sddl, parse_sddl
 from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, Sid
@@ -16,17 +16,19 @@ OPEN_TO_ALL: Final = "O:BA"
 "No list: everything is allowed to everybody whose role allows it; administrators own it."
 
 
-def owned_by(caller: Caller, sddl: str, kind: NewQueues = "open") -> str:
+def owned_by(
+    caller: Caller, sddl: str, kind: NewQueues = "open", domain: OwnDomain | None = None
+) -> str:
     """The permissions of a new queue: what its creator gives, and the creator as its owner.
 
-    Without any they are those that `kind` stands for.
+    Without any they are those that `kind` stands for, in a domain or without one.
 
     The manager itself, a program without a login and one that works with the directory make queues
     that belong to administrators: an owner that is anonymous could be anyone (MSEC-A41).
     """
     owner = creator_sid(caller)
     if not sddl:
-        sddl = "" if caller is INTERNAL else default_permissions(kind, owner)
+        sddl = "" if caller is INTERNAL else default_permissions(kind, owner, domain)
     if not sddl and owner == ADMINISTRATORS:
         return ""
     return with_owner(sddl, f"O:{owner}")

@@ -201,6 +201,13 @@ class Queues:
                 self._keep_properties(queue)
         return queue
 
+    def prefer(self, queue: ManagedQueue, base_priority: int) -> None:
+        """Give an outgoing queue the base priority of its destination ([MS-MQDMPR] 3.1.7.1.5)."""
+        if queue.properties.base_priority != base_priority:
+            queue.properties = replace(queue.properties, base_priority=base_priority)
+            if queue.is_stored:
+                self._keep_properties(queue)
+
     def forwarding(self, name: FormatName, *, is_sideways: bool) -> ManagedQueue:
         """The outgoing queue for messages of others to a destination ([MS-MQQB] 3.1.5.8.5).
 

@@ -65,6 +65,11 @@ class Resolver:
         self._called = self._own | {host_key(name) for name in host_names}
         self._takes_all = takes_all
 
+    def add_name(self, name: str) -> None:
+        """Know another name of this computer, as the directory has it ([MS-MQDMPR] 3.1.3)."""
+        self._own.add(host_key(name))
+        self._called.add(host_key(name))
+
     def local(self, name: PathName | FormatName) -> str | None:
         r"""What follows the computer in the name of a queue here, `private$\orders`.
 

@@ -47,6 +47,15 @@ def path_of(manager: QueueManager, queue: ManagedQueue) -> str:
     return str(PathName(manager.name, *split_queue(queue.name)))
 
 
+def qualified_path_of(manager: QueueManager, queue: ManagedQueue) -> str:
+    """The same with the name of the computer in DNS, where a directory has one.
+
+    (QualifiedPathname, [MS-MQDMPR] 3.1.1.2, 3.1.7.1.3.)
+    """
+    computer = manager.directory.host or manager.name
+    return str(PathName(computer, *split_queue(queue.name)))
+
+
 def format_name_of(manager: QueueManager, queue: ManagedQueue) -> str:
     """A format name by which any computer finds a queue (MG-20)."""
     if queue.kind in (QueueKind.OUTGOING, QueueKind.CONNECTOR):

@@ -15,7 +15,7 @@ from openmsmq.errors import (
     PropertyError,
     PropertyNotAllowed,
 )
-from openmsmq.interfaces.management.queue_properties import path_of
+from openmsmq.interfaces.management.queue_properties import path_of, qualified_path_of
 from openmsmq.interfaces.variants import NULL, VariantArgument
 from openmsmq.properties.propid import Q
 from openmsmq.properties.variant import PropVariant, Value
@@ -52,7 +52,7 @@ _FOUND: Final[Mapping[Q, Callable[[QueueManager, ManagedQueue], Value]]] = {
     Q.AUTHENTICATE: lambda _, queue: int(queue.properties.authenticate),
     Q.PRIV_LEVEL: lambda _, queue: queue.properties.privacy,
     Q.TRANSACTION: lambda _, queue: int(queue.properties.transactional),
-    Q.PATHNAME_DNS: lambda manager, queue: path_of(manager, queue),
+    Q.PATHNAME_DNS: lambda manager, queue: qualified_path_of(manager, queue),
     Q.MULTICAST_ADDRESS: lambda _, queue: queue.properties.multicast or None,
     Q.ADS_PATH: lambda _, queue: None,  # no private queue is in a directory
 }

@@ -2,61 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import threading
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner, Result
-from tests.directories import BASE, CERTIFICATE, example, guid_of
-from tests.ldap_server import PASSWORD, USER, LdapServer
+from tests.directories import BASE, CERTIFICATE, guid_of
+from tests.unit.cli.directory.conftest import Directory
 
 import openmsmq
-from openmsmq.cli.main import main
-
-
-class Directory:
-    """Runs commands on a directory."""
-
-    def __init__(self, folder: Path) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-        self.server = LdapServer(asyncio.run(example()))
-        self.run(self.server.__aenter__())
-        self.password = folder / "password"
-        self.password.write_text(f"{PASSWORD}\n")
-
-    def run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
-
-    def close(self) -> None:
-        self.run(self.server.stop())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
-        self.loop.close()
-
-    def __call__(self, *arguments: str, code: int = 0) -> Result:
-        place = ("-D", self.server.url, "--auth", "ntlm", "--user", USER)
-        login = ("--password-file", str(self.password))
-        done = CliRunner().invoke(main, ["directory", *arguments, *place, *login])
-        assert done.exit_code == code, done.output
-        return done
-
-    def objects(self, *arguments: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self(*arguments, "--json").stdout.splitlines()]
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Directory]:
-    made = Directory(tmp_path)
-    yield made
-    made.close()
 
 
 def test_the_enterprise_is_shown(directory: Directory) -> None:
@@ -121,25 +76,3 @@ def test_members_and_certificates(directory: Directory, tmp_path: Path) -> None:
     file.write_bytes(CERTIFICATE)
     directory("certificate", "ann", str(file))
     assert "no user bob" in directory("certificate", "bob", str(file), code=1).output
-
-
-def test_a_manager_joins(directory: Directory, tmp_path: Path) -> None:
-    add = directory.server.tree.add
-    computer = {"objectClass": [b"computer"], "sAMAccountName": [b"NEW$"]}
-    directory.run(add(f"CN=NEW,OU=Servers,{BASE}", computer))
-    data = str(tmp_path / "data")
-    (joined,) = directory.objects("join", "--name", "NEW", "--site", "HQ", "--data", data)
-    (again,) = directory.objects("join", "--name", "NEW", "--site", "HQ", "--data", data)
-    assert again["id"] == joined["id"]
-    assert joined["id"] in directory("join", "--name", "NEW", "--site", "HQ", "--data", data).stdout
-
-
-def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    """MQDS-026"""
-    place = ("-D", "ldap://127.0.0.1:1", "--auth", "ntlm", "--user", "x")
-    found = CliRunner().invoke(
-        main, ["directory", "show", *place], env={"OPENMSMQ_DIRECTORY_PASSWORD": "x"}
-    )
-    assert found.exit_code == 1
-    assert "NoDs" in found.output
-    assert CliRunner().invoke(main, ["directory", "show"]).exit_code == 2

@@ -20,7 +20,7 @@ from openmsmq.cli.doctor.findings import DISK_LOW, JOURNAL_LONG, OLD, Finding, L
 from openmsmq.cli.options import ManagerLocation
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
-from openmsmq.errors import StoreDamaged
+from openmsmq.errors import StoreDamaged, UnsupportedOperation
 from openmsmq.properties.message import MessageClass
 from openmsmq.runtime.startup import open_directory
 from openmsmq.store.limits import RESERVE
@@ -46,11 +46,12 @@ class Manager:
 
     def __init__(self, *queues: Any, quota: int | None = None, history: int = 64) -> None:
         self._queues = list(queues)
-        self.name = "shop01"
+        self.name, self.id = "shop01", "00000000-0000-0000-0000-000000000001"
         self.inherited: tuple[str, ...] = ()
         self.settings = lambda: Settings(
             quota=quota, history=history, inherited_names=self.inherited
         )
+        self.control = SimpleNamespace(topology=self._no_service)
         self.waiting: list[str] = []
         self.letters: list[Any] = []
         self.leaving: list[OutgoingInfo] = []
@@ -58,6 +59,9 @@ class Manager:
         self.decided: list[UnitInfo] = []
         self.known: list[PeerInfo] = []
         self.groups: list[MulticastInfo] = []
+
+    def _no_service(self) -> None:
+        raise UnsupportedOperation("topology: only a service can do that")
 
     def __enter__(self) -> Manager:
         return self

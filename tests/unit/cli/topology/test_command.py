@@ -141,6 +141,7 @@ def test_a_service_shows_what_its_directory_says(served: ServiceCli) -> None:
 
     def lost(local: QueueManager) -> None:
         local.directory.is_offline = True
+        local.directory.problems = ("no domain controller answers: it is gone",)
 
     assert "once it has answered" in fails(served, 1, "topology", "show")
     served.service.call(answered)
@@ -151,6 +152,7 @@ def test_a_service_shows_what_its_directory_says(served: ServiceCli) -> None:
     assert way["path"] == ["till", "shop-gate", "hub-gate", "hq-gate"]
     served.service.call(lost)
     assert "no domain controller answers" in served("topology", "show").output
+    assert "no domain controller answers" in fails(served, 1, "doctor")
 
 
 def test_a_service_shows_whom_it_cannot_reach(

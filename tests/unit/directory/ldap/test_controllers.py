@@ -61,7 +61,7 @@ def test_dns_is_asked_for_the_controllers_of_a_domain() -> None:
 
 
 def test_the_list_is_renewed_every_day() -> None:
-    """MQDS-003, SYS-106: and kept while DNS does not answer."""
+    """MQDS-003, SYS-106, DMPR-375, DMPR-376: and kept while DNS does not answer."""
     names = Names(all=["dc1"])
 
     async def test() -> None:

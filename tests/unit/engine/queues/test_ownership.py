@@ -15,14 +15,14 @@ from openmsmq.engine.queues.ownership import (
 from openmsmq.errors import IllegalSecurityDescriptor
 from openmsmq.security.access import QueueRights
 from openmsmq.security.access_check import is_granted
-from openmsmq.security.defaults import NewQueues
+from openmsmq.security.defaults import NewQueues, OwnDomain
 from openmsmq.security.principals import (
     ADMIN_TOKEN,
     ANONYMOUS_TOKEN,
     EVERYONE_TOKEN,
     parse_principal,
 )
-from openmsmq.security.sid import ADMINISTRATORS
+from openmsmq.security.sid import ADMINISTRATORS, Sid
 from openmsmq.types.caller import ANONYMOUS, EVERYTHING, INTERNAL, Caller, Grant
 
 BITS = [int(right) for right in QueueRights if right.bit_count() == 1]
@@ -84,6 +84,23 @@ def test_what_a_new_queue_allows(
         "administrators": 0xF003F,
     }
     assert owned_by(INTERNAL, "", kind) == "", "the manager's own queues are open"
+
+
+def test_what_a_new_queue_of_a_domain_allows() -> None:
+    """DMPR-139, DMPR-140, DMPR-143, DMPR-144, DMPR-145, DMPR-147: in this order."""
+    machine, anna = Sid(5, (21, 1, 2, 3, 1000)), ANNA.grant.sid
+    sddl = owned_by(ANNA, "", "spec", OwnDomain(machine))
+    unknown = owned_by(ANNA, "", "spec", OwnDomain(None))
+    assert sddl == f"O:{anna}D:(A;;LCWPRC;;;WD)(A;;LC;;;AN)(A;;WPRC;;;{machine})" + _full(anna)
+    assert unknown == f"O:{anna}D:(A;;LCWPRC;;;WD)(A;;LC;;;AN)" + _full(anna)
+    given = "O:BAD:(A;;LC;;;WD)S:(AU;SA;LC;;;WD)"
+    assert owned_by(ANNA, given, "spec", OwnDomain(machine)) == given
+    without = given.removeprefix("O:BA")
+    assert owned_by(ANNA, without, "spec", OwnDomain(machine)) == f"O:{anna}{without}"
+
+
+def _full(sid: Sid) -> str:
+    return f"(A;;CCDCLCSWRPWPSDRCWDWO;;;{sid})"
 
 
 def test_an_owner_stays_and_the_rest_can_be_compared() -> None:
