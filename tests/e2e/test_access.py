@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
 
 import openmsmq
-from openmsmq import Manager
+from openmsmq import Manager, Message, MessageSigner
+from openmsmq.access.senders import SenderCertificates, make_certificate
 from openmsmq.access.tokens import Tokens
 from openmsmq.access.users import Users
+from openmsmq.cli.main import main
+from openmsmq.client.remote_read._sync.old_association import OldAssociation
 from openmsmq.errors import AccessDenied, QueueNotFound
 from openmsmq.security.access import ManagerRights as M
 from openmsmq.security.access import QueueRights as Q
@@ -67,10 +71,19 @@ QUEUE_OPERATIONS: Final = {
     "set permissions": Operation(
         Q.CHANGE_QUEUE_PERMISSIONS, "admin", lambda m: opened(m).set_permissions("D:(A;;LC;;;BG)")
     ),
+    "take ownership": Operation(
+        Q.TAKE_QUEUE_OWNERSHIP | Q.CHANGE_QUEUE_PERMISSIONS,
+        "admin",
+        lambda m: opened(m).set_permissions("O:AU"),  # without a list
+    ),
     "delete": Operation(Q.DELETE_QUEUE, "admin", lambda m: m.delete_queue(QUEUE)),
 }
 REMOTE: Final = ("peek", "receive", "purge", "peek journal", "receive journal")
-"What RPC can do ([MS-MQRR])."
+"What RPC can do ([MS-MQRR], [MS-MQQP])."
+DEPENDENT: Final = tuple(QUEUE_OPERATIONS.keys() - {"show"})
+"What a dependent client can do ([MS-MQMP])."
+CONTROL: Final = ("set", "permissions", "set permissions", "take ownership")
+"What needs no message of the queue; a dependent client has to have it open."
 
 
 class Service:
@@ -81,7 +94,7 @@ class Service:
         rpc = "[rpc]\nallow_anonymous = true\nallow_unauthenticated = true\n"
         config.write_text(f'[app]\nloopback = "anonymous"\n{rpc}')
         ports = ("--rpc-port", "0", "--srmp-port", "0", "--app-port", "0", "--console-port", "0")
-        options = [*ports, "--config", str(config)]
+        options = [*ports, "--supporting-server", "--config", str(config)]
         self.far = ManagerProcess(folder, "far", port=(port := free_port()), options=options)
         peers = {"far": ("127.0.0.1", port)}
         self.near = ManagerProcess(folder, "near", peers=peers, options=["--srmp-port", "0"])
@@ -93,6 +106,9 @@ class Service:
             self.programs[role] = f"token:{token.id}", secret
         users = Users(data)
         users.add("anna", "secret", "read+send")
+        self.anna = MessageSigner.from_pem(make_certificate("anna"))
+        SenderCertificates(data).register(self.anna.certificate, "user:anna")
+        users.add("boss", "secret", "admin")
         users.add("anonymous", "", "read+send")
         self.admin: Manager
 
@@ -153,10 +169,7 @@ def test_programs(service: Service, name: str, role: str) -> None:
     with service.program(role) as manager:
         for mask in masks(ATOMS, operation.needed):
             service.restore(who, mask)
-            allowed = operation.needed & ~mask == 0
-            if role == "admin":
-                allowed |= operation.needed & ~CARE == 0
-            allowed &= operation.role != "admin" or role == "admin"
+            allowed = is_allowed(operation, role, mask)
             assert is_done(operation.act, manager) is allowed, (name, who, hex(mask))
 
 
@@ -195,6 +208,86 @@ def test_rest(service: Service, name: str, role: str) -> None:
         assert (status != 403) is allowed, (name, who, hex(mask), answer)
 
 
+COMMANDS: Final = {
+    "send": ("message", "send", QUEUE, "--body", "x"),
+    "peek": ("message", "peek", QUEUE),
+    "receive": ("message", "receive", QUEUE),
+    "purge": ("queue", "purge", QUEUE, "--yes"),
+    "peek journal": ("message", "peek", JOURNAL),
+    "receive journal": ("message", "receive", JOURNAL),
+    "show": ("queue", "show", QUEUE),
+    "set": ("queue", "set", QUEUE, "--label", "x"),
+    "permissions": ("queue", "permissions", "show", QUEUE),
+    "set permissions": ("queue", "permissions", "set", QUEUE, "--sddl", "D:(A;;LC;;;BG)"),
+    "take ownership": ("queue", "permissions", "set", QUEUE, "--sddl", "O:AU"),
+    "delete": ("queue", "delete", QUEUE, "--yes"),
+}
+LOOKED_AT: Final = ("purge", "set", "delete")
+"Commands that look at the queue before they change it."
+
+
+def is_allowed(operation: Operation, role: str, mask: int) -> bool:
+    """What role and list say; administrators care for lists whatever these say."""
+    allowed = operation.needed & ~mask == 0
+    if role == "admin":
+        allowed |= operation.needed & ~CARE == 0
+    return allowed and (operation.role != "admin" or role == "admin")
+
+
+def few(needed: Q) -> list[int]:
+    """What is needed and no more, and all but each of that."""
+    return [int(needed), *(Q.GENERIC_ALL & ~atom for atom in ATOMS if atom & needed)]
+
+
+@pytest.mark.parametrize("role", ["read+send", "admin"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands(service: Service, monkeypatch: pytest.MonkeyPatch, name: str, role: str) -> None:
+    """MSEC-150, MSEC-152, MSEC-153, MSEC-158: a command has the rights of its token."""
+    who, secret = service.programs[role]
+    monkeypatch.setenv("OPENMSMQ_TOKEN", secret)
+    host, port = service.far.ready["app"]
+    operation = QUEUE_OPERATIONS[name]
+    if name in LOOKED_AT:
+        operation = replace(operation, needed=operation.needed | Q.GET_QUEUE_PROPERTIES)
+    for mask in few(operation.needed):
+        service.restore(who, mask)
+        done = CliRunner().invoke(main, ["--manager", f"{host}:{port}", *COMMANDS[name]])
+        assert (done.exit_code == 0) is is_allowed(operation, role, mask), (hex(mask), done.output)
+        assert done.exit_code == 0 or "AccessDenied (0xC00E0025)" in done.output, done.output
+
+
+@pytest.mark.parametrize("user", ["anna", "boss"])
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_dependent_clients(service: Service, name: str, user: str) -> None:
+    """MSEC-149, MSEC-150: the supporting server asks as the user of the connection."""
+    operation = QUEUE_OPERATIONS[name]
+    role = "admin" if user == "boss" else "read+send"
+    host, port = service.far.ready["rpc"]
+    opening = Q.WRITE_MESSAGE if name in CONTROL else Q(0)
+    for mask in few(operation.needed):
+        service.restore(f"user:{user}", mask | opening)
+        with openmsmq.connect_dependent(
+            host, port=port, computer="far", user=user, password="secret"
+        ) as manager:
+            allowed = is_allowed(operation, role, mask)
+            assert is_done(operation.act, manager) is allowed, (name, user, hex(mask))
+
+
+@pytest.mark.parametrize("name", REMOTE)
+def test_older_remote_calls(service: Service, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """MSEC-149: older remote read ([MS-MQQP]) asks as the user of the connection, too."""
+    monkeypatch.setattr("openmsmq.client.remote_read._sync.backend.RpcAssociation", OldAssociation)
+    operation = QUEUE_OPERATIONS[name]
+    host, port = service.far.ready["rpc"]
+    for mask in few(operation.needed):
+        service.restore("user:anna", mask)
+        with openmsmq.connect_remote(
+            host, port=port, computer="far", user="anna", password="secret"
+        ) as manager:
+            allowed = operation.needed & ~mask == 0
+            assert is_done(operation.act, manager) is allowed, (name, hex(mask))
+
+
 @pytest.mark.parametrize("user", ["anna", ""])
 @pytest.mark.parametrize("name", REMOTE)
 def test_remote_calls(service: Service, name: str, user: str) -> None:
@@ -213,10 +306,18 @@ def test_remote_calls(service: Service, name: str, user: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "who"), [("binary", "anonymous"), ("http", "everyone")], ids=["binary", "http"]
+    ("protocol", "who"),
+    [("binary", "anonymous"), ("signed", "user:anna"), ("http", "everyone")],
+    ids=["binary", "signed", "http"],
 )
 def test_other_managers(service: Service, protocol: str, who: str) -> None:
-    """MQQB-322, MSEC-138, MSEC-140, MSEC-141, MSEC-148: a message needs WRITE_MESSAGE to arrive."""
+    """MQQB-322, MSEC-138, MSEC-140, MSEC-141, MSEC-148: a message needs WRITE_MESSAGE to arrive.
+
+    One that is signed is of who signed it, any other of nobody that is known.
+    """
+    message = Message("from elsewhere", recoverable=True)
+    if protocol == "signed":
+        message = replace(message, signer=service.anna)
     name = r"DIRECT=OS:far\private$\orders"
     if protocol == "http":
         host, port = service.far.ready["srmp"]
@@ -226,7 +327,7 @@ def test_other_managers(service: Service, protocol: str, who: str) -> None:
         for mask in masks(ATOMS, Q.WRITE_MESSAGE):
             service.restore(who, mask)
             before = refused.info().messages
-            sender.open_queue(name).send("from elsewhere", recoverable=True)
+            sender.open_queue(name).send(message)
 
             def messages() -> int:
                 found = {info.name: info for info in service.admin.queues()}

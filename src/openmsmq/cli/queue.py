@@ -264,6 +264,7 @@ def set_(name: str, *, location: ManagerLocation, as_json: bool, **properties: A
     if not changes:
         raise click.UsageError("Nothing to change: give at least one property.")
     with location.open() as manager, manager.open_queue(name) as found:
+        found.info()  # who may not see what comes of it changes nothing
         found.set(**changes)
         _answer(found.info(), "changed", as_json=as_json)
 

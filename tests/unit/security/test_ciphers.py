@@ -90,6 +90,25 @@ def test_every_byte_of_the_padding_counts() -> None:
         assert BodyCipher(EncryptionAlgorithm.AES_256, key).decrypt(data) is None
 
 
+def test_as_much_is_compared_whatever_is_wrong_with_the_padding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MSEC-129: all of it at once, in a time that does not depend on what it is."""
+    key = BodyCipher(EncryptionAlgorithm.AES_256, bytes(range(32)))
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return one == other
+
+    monkeypatch.setattr("hmac.compare_digest", compare)
+    for last in (b"\x02\x02", b"\x01\x02", b"\x00\x00", b"\xff\xff"):
+        data = key.encrypt(bytes(30) + last)[:32]  # without the padding of its own
+        assert (key.decrypt(data) is not None) is (last == b"\x02\x02")
+    assert len(compared) == 4
+    assert all(len(one) == len(other) for one, other in compared)
+
+
 def test_sizes_of_keys() -> None:
     "MSEC-100, MSEC-103"
     assert key_size(PrivacyLevel.BASE, EncryptionAlgorithm.RC4) == 5

@@ -61,6 +61,22 @@ def test_what_cannot_be_a_signature(signature: bytes) -> None:
     assert PUBLIC.recover(b"\xff" * 256) == b""
 
 
+def test_digests_are_compared_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a time that does not depend on where they differ."""
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return False
+
+    monkeypatch.setattr("hmac.compare_digest", compare)
+    info = DIGEST_INFO[CALG_SHA256] + hashlib.sha256(b"data").digest()
+    for other in (b"data", b"other data"):
+        assert not is_digest(info, CALG_SHA256, other)
+    assert compared[0] == (info, info)
+    assert [len(one) for both in compared for one in both] == [len(info)] * 4
+
+
 def test_a_key_too_short_for_its_digest() -> None:
     "MSEC-044"
     assert padded(CALG_SHA512, bytes(64), 64) == b""

@@ -14,6 +14,7 @@ import click
 from openmsmq import Manager, Queue
 from openmsmq.cli.options import ManagerLocation, manager_options, queue_argument, say
 from openmsmq.cli.output import Advance, print_json, progress
+from openmsmq.errors import AccessDenied
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import Acknowledge
 from openmsmq.properties.vartype import VarType
@@ -223,13 +224,21 @@ def send(
     messages = _numbered(given, numbers)
     terms = Terms(dedup_id, numbers, delay if deliver_at is None else deliver_at)
     with location.open() as manager, manager.open_queue(name, access=Access.SEND) as queue:
-        together = transactional or queue.info().transactional
+        together = transactional or _is_transactional(queue)
         if location.is_embedded and not (together or given["recoverable"]):
             say(EXPRESS)
         with progress("sending", count, shown=not sys.stdout.isatty()) as advance:
             send_all = _send_together if together else _send
             for ids in send_all(manager, queue, messages, terms, advance):
                 _print_ids(queue.name, ids, as_json=as_json)
+
+
+def _is_transactional(queue: Queue) -> bool:
+    """Whether the messages are sent together; who may only send is not told, and sends each."""
+    try:
+        return queue.info().transactional
+    except AccessDenied:
+        return False
 
 
 def _numbered(given: dict[str, Any], numbers: range) -> Iterator[Message]:
