@@ -313,7 +313,7 @@ def test_remote_calls(service: Service, name: str, user: str) -> None:
 def test_other_managers(service: Service, protocol: str, who: str) -> None:
     """MQQB-322, MSEC-138, MSEC-140, MSEC-141, MSEC-148: a message needs WRITE_MESSAGE to arrive.
 
-    One that is signed is of who signed it, any other of nobody that is known.
+    One that is signed is of who signed it; without a signature the protocol decides.
     """
     message = Message("from elsewhere", recoverable=True)
     if protocol == "signed":

@@ -13,7 +13,7 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, SIZES, ProtectedLayout, properties_offset, u32
 from openmsmq.properties.message import ALGORITHMS, EncryptionAlgorithm, PrivacyLevel
-from openmsmq.wire.text import padding
+from openmsmq.wire.text import ZEROS
 
 _PRIVACY: Final = MessagePropertiesStart.offset_of("PrivacyLevel")
 _ALGORITHM: Final = MessagePropertiesStart.offset_of("EncryptionAlgorithm")
@@ -60,10 +60,11 @@ def with_cipher(
 
     AllocationBodySize is the length of `body`, MessageSize stays that of the clear one (AMB-7).
     `MessageTooLarge` if that does not fit into a packet. `layout` is that of the packet, where it
-    is known.
+    is known: then it has a SecurityHeader.
     """
-    packet = with_security(packet)
-    layout = layout or ProtectedLayout(packet)
+    if layout is None:
+        packet = with_security(packet)
+        layout = ProtectedLayout(packet)
     start, size, taken, _, hashed, _ = layout.values(packet)
     values = _PACK_VALUES(size, len(body), level, hashed, algorithm)
     return _rebuilt(packet, layout, layout.flags | _ENCRYPTED, blob, body, values, start, taken)
@@ -99,9 +100,9 @@ def _rebuilt(
     """
     at, place = layout.security, layout.properties + SIZES
     key_at, key_end = layout.key.start, layout.signature.start
-    pad = padding(len(key))
+    pad = ZEROS[-len(key) & 3]
     before = start + key_at - key_end + len(key) + len(pad) + len(body)
-    filled, end = padding(before), start + taken + 3 & ~3
+    filled, end = ZEROS[-before & 3], start + taken + 3 & ~3
     size = before + len(filled) + max(0, len(packet) - end)
     if size > limits.PACKET_SIZE_MAX:
         raise MessageTooLarge(f"the message takes {size} bytes when it is encrypted")

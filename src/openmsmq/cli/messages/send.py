@@ -234,7 +234,7 @@ def send(
 
 
 def _is_transactional(queue: Queue) -> bool:
-    """Whether the messages are sent together; who may only send is not told, and sends each."""
+    """Whether messages are sent together; who may only send cannot see it, and sends each."""
     try:
         return queue.info().transactional
     except AccessDenied:

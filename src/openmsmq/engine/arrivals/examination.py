@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from struct import Struct
 from typing import Final, NamedTuple, Self
 from uuid import UUID
@@ -68,6 +69,10 @@ _SHORT_RC2: Final = bytes(11)
 "The last bytes of an RC2 key of 40 bits from the enhanced provider ([MS-MQQB] 3.1.7.1.5)."
 _KNOWN_PROVIDERS: Final = frozenset(name.replace(",", "").lower() for name in PROVIDERS.values())
 "Names compare without comma and case (MSEC-A30)."
+
+_STORED: Final = itemgetter(0)
+_ABOUT: Final = itemgetter(slice(1, None))
+"All of an examination but its packet."
 
 BodyCiphers = tuple[BodyCipher, ...]
 "What a session key may be used with; for RC2 there are two ways."
@@ -204,10 +209,10 @@ class Examiner:
             return list(map(ExaminedPacket.of, packets, findings))
 
         first = findings[0]
-        about = first[1:]
-        if about[0] is not None or first.signature or any(item[1:] != about for item in findings):
+        alike = list(map(_ABOUT, findings)).count(first[1:])
+        if first.fault is not None or first.signature or alike != len(findings):
             return singles()
-        stored = [finding.packet for finding in findings]
+        stored = list(map(_STORED, findings))
         return ExaminedGroup(b"".join(stored), list(map(len, stored)), first, singles)
 
     def examine(self, packet: bytes, now: float) -> Examination:

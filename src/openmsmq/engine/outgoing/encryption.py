@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from operator import is_
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -91,10 +90,11 @@ class Encryptor:
         It is signed by then ([MS-MQQB] 3.1.7.1). `MQError` if it cannot be encrypted: then it must
         not be sent ([MS-MQQB] 3.1.7.1.5.1).
         """
-        packet = with_security(packet)
         layout = self._layout
         if layout is None or not layout.fits(packet):
-            self._layout = layout = ProtectedLayout(packet)
+            packet = with_security(packet)
+            if layout is None or not layout.fits(packet):
+                self._layout = layout = ProtectedLayout(packet)
         way = self._way_of(packet, layout)
         level, algorithm = way.level, PREFERRED[way.level]
         session = self._session_key(way, algorithm, now)
@@ -105,7 +105,7 @@ class Encryptor:
     def _way_of(self, packet: bytes, layout: ProtectedLayout) -> _Way:
         """For whom a message is encrypted, and how; most often as the one before."""
         state = layout, self.peers, self.published, self.levels, self.encrypts_direct
-        if self._way is not None and all(map(is_, self._way[0], state)):
+        if self._way is not None and self._way[0] == state:
             return self._way[1]
         manager = self._manager(PacketView(packet))
         found = _Way(manager, *self._key(manager))
