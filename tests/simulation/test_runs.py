@@ -121,8 +121,8 @@ def counts_leave_slices_out(patch: pytest.MonkeyPatch) -> None:
 def what_must_last_alone_is_a_run(patch: pytest.MonkeyPatch) -> None:
     """Messages that are owed something, or expire, are stored as runs, and forgotten so."""
 
-    def wrong(packets: Sequence[bytes], expires: int, flags: int) -> bool:
-        return may_be_run(packets, NEVER, 0)
+    def wrong(queue: ManagedQueue, packets: Sequence[bytes], expires: int, flags: int) -> bool:
+        return may_be_run(queue, packets, NEVER, 0)
 
     patch.setattr(batches, "may_be_run", wrong)
 

@@ -190,10 +190,17 @@ def ack_size(position: Position, length: int) -> int:
 # The store
 
 
-def _check_runs(snapshot: Snapshot, packets: Counter[bytes], sizes: dict[int, list[int]]) -> None:
+def _check_runs(
+    snapshot: Snapshot,
+    packets: Counter[bytes],
+    sizes: dict[int, list[int]],
+    expiring: set[bytes],
+) -> None:
     """Each run has its blob, and none of its messages has a row of its own."""
     for key, raw in snapshot.scan(Table.RUNS, b"", END):
         run = MessageRun.unpack(key, raw)
+        if run.expiry_key is not None:
+            expiring.add(run.expiry_key)
         packets.update(run.packet_keys)
         blob = snapshot.get_many(Table.PACKETS, run.packet_keys)
         assert sum(map(len, blob)) == run.record.size
@@ -221,7 +228,7 @@ def check_tables(snapshot: Snapshot) -> None:
         if queue & DELAYED_BIT and not queue & JOURNAL_BIT:
             delayed.add(due_key(due_of(raw), queue, lookup))
         sizes.setdefault(queue, []).append(record.size)
-    _check_runs(snapshot, packets, sizes)
+    _check_runs(snapshot, packets, sizes, expiring)
     for key, raw in snapshot.scan(Table.TRANSACTIONS, b"", END):
         if _key.unpack(key)[1] == SENT:
             sent = read_sent(raw)

@@ -122,6 +122,10 @@ def to_10(writer: Writer) -> None:
     """Format 10: subscriptions may be given whole runs; there are none so far."""
 
 
+def to_11(writer: Writer) -> None:
+    """Format 11: runs of outgoing queues, which may expire; there are none so far."""
+
+
 def _outgoing_sequences(writer: Writer) -> None:
     """All destinations shared one TimeStamp and one series of Ordinals.
 

@@ -11,13 +11,13 @@ from openmsmq.store.memory import MemoryStore
 
 
 def test_the_row_says_the_version() -> None:
-    assert format_row() == b"OpenMSMQ 10"
-    assert read_format(format_row(), "here") == FORMAT == 10
+    assert format_row() == b"OpenMSMQ 11"
+    assert read_format(format_row(), "here") == FORMAT == 11
 
 
 def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(StoreTooNew, match="here has format 11, this program knows 10"):
-        read_format(format_row(11), "here")
+    with pytest.raises(StoreTooNew, match="here has format 12, this program knows 11"):
+        read_format(format_row(12), "here")
 
 
 @pytest.mark.parametrize("row", [None, b"", b"1", b"Other 1"])

@@ -34,6 +34,7 @@ from openmsmq.engine.storage.history import Event, History, identifiers
 from openmsmq.engine.storage.layout import (
     DELAYED_BIT,
     NEVER,
+    RUN_BIT,
     Owed,
     Record,
     Total,
@@ -76,7 +77,7 @@ class NewMessage(NamedTuple):
 
 def alone(run: NewRun, packet: bytes) -> NewMessage:
     """A message of a run that is stored by itself."""
-    return NewMessage(packet, run.priority, NEVER, express=False, flags=run.flags)
+    return NewMessage(packet, run.priority, run.expires, express=False, flags=run.flags)
 
 
 _way = itemgetter(slice(1, 5))
@@ -172,10 +173,10 @@ class Batch(PacketRows):
         for (priority, expires, _, flags), group in groupby(messages, key=_way):
             alike = list(group)
             packets = [message[0] for message in alike]
-            if not may_be_run(packets, expires, flags):
+            if not may_be_run(queue, packets, expires, flags):
                 lookups += self._insert_rows(queue, alike, by)
                 continue
-            run = NewRun(b"".join(packets), list(map(len, packets)), priority, flags)
+            run = NewRun(b"".join(packets), list(map(len, packets)), priority, flags, expires)
             lookups += self._insert_pieces(queue, run, by)
         return lookups
 
@@ -199,13 +200,17 @@ class Batch(PacketRows):
     def place_run(self, queue: ManagedQueue, run: StoredRun, by: str) -> range:
         """Let messages whose blob is stored be a run of a queue, which keeps runs."""
         count, size = len(run.sizes), run.size
+        if queue.kind is QueueKind.OUTGOING:
+            self._number(queue, run.flags)
         first = PRIORITY_MAX - run.priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
-        record = Record(run.number, size, self.now, NEVER, flags=run.flags)
+        record = Record(run.number, size, self.now, run.expires, flags=run.flags)
         self.runs.add(MessageRun(queue.number, first, record, run.sizes))
+        self._expire(run.expires, queue, first | RUN_BIT)
         lookups = range(first, first + count)
         self._count(queue, count, size)
         self.inserted[queue] += lookups
-        self._events.note_run(Event.ARRIVED, queue, first, count, run.identifier, by)
+        extra = outgoing_name(queue)
+        self._events.note_run(Event.ARRIVED, queue, first, count, run.identifier, by, extra)
         self._counted[Event.ARRIVED.word] += count
         self.total(queue, Total.ARRIVED, count)
         return lookups
@@ -251,8 +256,7 @@ class Batch(PacketRows):
         self._index_rows += zip(keys, records, strict=True)
         if min(expires, default=NEVER) != NEVER:
             for moment, lookup in zip(expires, lookups, strict=True):
-                if moment != NEVER:
-                    self._expire(moment, queue, lookup)
+                self._expire(moment, queue, lookup)
         self._count(queue, len(sizes), sum(sizes))
         self.inserted[queue] += lookups
         self.note(Event.ARRIVED, queue, lookups, ids, by, outgoing_name(queue))
@@ -285,8 +289,7 @@ class Batch(PacketRows):
     def place(self, queue: ManagedQueue, lookup: int, record: Record) -> None:
         """Put a message whose packet is stored already at a given place."""
         self._index_rows.append((index_key(queue.number, lookup), record.pack()))
-        if record.expires != NEVER:
-            self._expire(record.expires, queue, lookup)
+        self._expire(record.expires, queue, lookup)
         self._count(queue, 1, record.size)
         self.inserted[queue].append(lookup)
 
@@ -295,8 +298,7 @@ class Batch(PacketRows):
         waiting = delayed_of(queue)
         self._index_rows.append((index_key(waiting.number, lookup), record.pack_delayed(due)))
         self._delayed_rows.append((due_key(due, waiting.number, lookup), b""))
-        if record.expires != NEVER:
-            self._expire(record.expires, waiting, lookup)
+        self._expire(record.expires, waiting, lookup)
         self._count(waiting, 1, record.size)
         self.keep(queue)
         self.inserted[waiting].append(lookup)
@@ -376,6 +378,7 @@ class Batch(PacketRows):
             return self.record(queue, lookup)
         plain = plain_record(raw, self.store_packet(self.packet(raw)))
         self._index_rows.append((index_key(queue.number, lookup), plain))
+        self._expire(place_and_expiry(plain)[2], queue, lookup)
         return plain
 
     def take_out_many(
@@ -405,10 +408,6 @@ class Batch(PacketRows):
     def is_taken(self, queue: ManagedQueue, lookup: int) -> bool:
         """Whether this commit takes a message out of its queue."""
         return index_key(queue.number, lookup) in self._removed
-
-    def is_in_run(self, queue: ManagedQueue, lookup: int) -> bool:
-        """Whether a message is in a run, as this commit leaves it so far."""
-        return self.runs.has(queue.number, lookup)
 
     def move(
         self, queue: ManagedQueue, lookup: int, raw: bytes, target: ManagedQueue, by: str
@@ -474,8 +473,10 @@ class Batch(PacketRows):
             ]
 
     def _expire(self, expires: int, queue: ManagedQueue, lookup: int) -> None:
-        self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))
-        self.next_expiry = min(self.next_expiry, expires)
+        """A message, or a run, expires then, unless it lives for ever."""
+        if expires != NEVER:
+            self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))
+            self.next_expiry = min(self.next_expiry, expires)
 
     # Queues
 
@@ -515,10 +516,10 @@ class Batch(PacketRows):
         if self._packet_deletes:
             writer.delete_many(Table.PACKETS, self._packet_deletes)
         self.runs.write()
-        if self._expiry_deletes:
-            writer.delete_many(Table.EXPIRY, self._expiry_deletes)
         if self._expiry_rows:
             writer.put_many(Table.EXPIRY, self._expiry_rows)
+        if self._expiry_deletes:  # one that was taken out of its run to leave is among both
+            writer.delete_many(Table.EXPIRY, self._expiry_deletes)
         if self._delayed_deletes:
             writer.delete_many(Table.DELAYED, self._delayed_deletes)
         if self._delayed_rows:

@@ -60,9 +60,9 @@ class PacketRows:
 
     def store_run(self, run: NewRun) -> StoredRun:
         """Keep the blob of messages that came in one piece."""
-        blob, sizes, priority, flags = run
+        blob, sizes, priority, flags, expires = run
         identifier = identifiers([blob[: sizes[0]]])
-        return StoredRun(self.store_packet(blob), sizes, priority, flags, identifier)
+        return StoredRun(self.store_packet(blob), sizes, priority, flags, identifier, expires)
 
     def take_run(self, run: StoredRun) -> NewRun:
         """The reverse: the blob is dropped."""
@@ -70,7 +70,7 @@ class PacketRows:
         keys = packet_keys(run.number, run.size)
         self._packet_deletes += keys
         blob = b"".join(self.writer.get_many(Table.PACKETS, keys))
-        return NewRun(blob, run.sizes, run.priority, run.flags)
+        return NewRun(blob, run.sizes, run.priority, run.flags, run.expires)
 
     def mark_packet(self, number: int, start: int, end: int, marks: int) -> None:
         """Set bits in the TransactionHeader of a packet that is stored, or about to be.

@@ -18,7 +18,7 @@ from openmsmq.packet.walk import marked
 from openmsmq.types.queues import QueueKind
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-_KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
+_KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.OUTGOING)
 _SOURCE: Final = slice(16, 32)
 _MESSAGE_ID: Final = slice(56, 60)
 
@@ -26,22 +26,32 @@ _MESSAGE_ID: Final = slice(56, 60)
 def keeps_runs(queue: ManagedQueue, count: int) -> bool:
     """Whether this many messages to a queue may be stored as runs.
 
-    What goes to a journal or to the copies of a subscription has a row of its own there.
+    What goes to a journal or to the copies of a subscription has a row of its own there. So has
+    what leaves by HTTP or multicast, which take messages one by one.
     """
+    way = queue.transfer
     return (
         count >= runs.COUNT_MIN
         and queue.kind in _KINDS
         and not queue.properties.journal
         and not queue.followers
+        and (way is None or not (way.is_http or way.is_multicast))
     )
 
 
-def may_be_run(packets: Sequence[bytes], expires: int, flags: int) -> bool:
-    """Whether messages of equal lifetime and flags can be stored as runs.
+def keeps_lifetimes(queue: ManagedQueue) -> bool:
+    """Whether runs of a queue may expire: only those on their way to another manager."""
+    return queue.kind is QueueKind.OUTGOING
 
-    They live for ever, nothing follows when they leave, and their identifiers count up.
+
+def may_be_run(queue: ManagedQueue, packets: Sequence[bytes], expires: int, flags: int) -> bool:
+    """Whether messages that expire together and have equal flags can be runs of a queue.
+
+    Nothing follows when they leave, and their identifiers count up.
     """
-    if len(packets) < runs.COUNT_MIN or expires != NEVER or flags & ~_TRANSACTIONAL:
+    if len(packets) < runs.COUNT_MIN or flags & ~_TRANSACTIONAL:
+        return False
+    if expires != NEVER and not keeps_lifetimes(queue):
         return False
     source, start = packets[0][_SOURCE], int.from_bytes(packets[0][_MESSAGE_ID], "little")
     if start + len(packets) > U32_MAX:
@@ -60,7 +70,7 @@ def with_marks(whole: bytes, start: int, end: int, marks: int) -> bytes:
 class NewRun(NamedTuple):
     """Plain messages ready to be put in a queue, one after the other.
 
-    They are recoverable, live for ever, nothing is owed for them, and their identifiers count up.
+    They are recoverable, nothing is owed for them, and their identifiers count up.
     """
 
     packets: bytes
@@ -68,6 +78,8 @@ class NewRun(NamedTuple):
     priority: int
     flags: int = 0
     "`Owed.TRANSACTIONAL` or nothing."
+    expires: int = NEVER
+    "When all of them expire; see `keeps_lifetimes`."
 
     def pieces(self) -> Iterator[NewRun]:
         """The same in parts that are runs, or single messages."""
@@ -100,6 +112,7 @@ class StoredRun(NamedTuple):
     flags: int
     identifier: bytes
     "Of the first message."
+    expires: int = NEVER
 
     @property
     def size(self) -> int:
@@ -137,10 +150,10 @@ class RunRows:
             self._last = run = self._changed.setdefault(run.key, run)
         return run
 
-    def has(self, queue: int, lookup: int) -> bool:
-        """Whether a message is in a run, as this commit leaves it so far."""
+    def member(self, queue: int, lookup: int) -> bytes | None:
+        """The record of a message that is in a run, as this commit leaves it so far."""
         run = self.find(queue, lookup)
-        return run is not None and run.member(lookup) is not None
+        return None if run is None else run.member(lookup)
 
     def missing(self, queue: int, lookups: Sequence[int]) -> list[int]:
         """Which messages are in no run, or not any longer."""
@@ -214,3 +227,5 @@ class RunRows:
             else:
                 writer.delete(Table.RUNS, key)
                 writer.delete_many(Table.PACKETS, run.packet_keys)
+                if run.expiry_key is not None:
+                    writer.delete(Table.EXPIRY, run.expiry_key)

@@ -175,16 +175,18 @@ class Dispositions:
         reason: MessageClass,
         by: str,
         packets: Sequence[bytes] | None = None,
+        *,
+        words: str = "",
     ) -> None:
         """Message Position Deleted ([MS-MQDMPR] 3.1.7.2.1), for messages in the store.
 
-        `packets` are theirs, if they are at hand.
+        `packets` are theirs, if they are at hand; `words` are for the history.
         """
         gone, packets = batch.resolve(queue, gone, packets)
         wanted = OWED[reason] | _FINAL_ACK
         owed = any_flags([raw for _, raw in split_members(gone)[1]]) & wanted
         if not owed and not self.is_journaled(queue, reason):
-            self._note(batch, queue, gone, reason, by, packets)
+            self._note(batch, queue, gone, reason, by, packets, words)
             batch.remove_many(queue, gone)
             return
         taken: list[tuple[int, bytes]] = []
@@ -194,7 +196,7 @@ class Dispositions:
             if plain is not None and batch.take_out(queue, lookup, plain):
                 taken.append((lookup, plain))
                 starts += packets[place : place + 1] if packets else ()
-        self.finalize(batch, queue, taken, reason, by, starts or None)
+        self.finalize(batch, queue, taken, reason, by, starts or None, words=words)
 
     def removed_parts(
         self, batch: Batch, queue: ManagedQueue, parts: Parts, reason: MessageClass, by: str
@@ -239,7 +241,7 @@ class Dispositions:
         *,
         words: str = "",
     ) -> None:
-        """The same for messages taken out of their queue already; `words` are for the history."""
+        """The same for messages taken out of their queue already."""
         journal = self._journal(queue, reason)
         wanted = OWED[reason] | _FINAL_ACK
         starts = self._note(batch, queue, gone, reason, by, packets, words)

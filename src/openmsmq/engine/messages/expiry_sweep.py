@@ -20,23 +20,28 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.layout import (
+    RUN_BIT,
     Owed,
     expiry_key,
     flags_of,
     index_key,
     split_expiry_key,
 )
+from openmsmq.engine.storage.limits import RUN_COUNT_MAX
+from openmsmq.engine.storage.runs import is_member
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.queues import QueueKind
 
 STEP: Final = 200
-"Messages that expire in one commit."
+"Rows of the table that one commit looks at; with runs at most `RUN_COUNT_MAX` messages expire."
 UNCONFIRMED: Final = "not confirmed, may have arrived"
 "Why a message expired that was sent."
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 Sent = dict[ManagedQueue, list[int]]
 "Messages that were sent, by their queues."
+Gone = dict[tuple[ManagedQueue, str, bool], list[tuple[int, bytes]]]
+"Messages that expire, by their queues, what the history says, and whether they are in runs."
 
 
 class ExpirySweep:
@@ -82,45 +87,72 @@ class ExpirySweep:
         rows: list[bytes] = []
         sent: Sent = {}
         end = expiry_key(self._state.timeline.now, 0, 0)
+        done = 0
 
         def apply(batch: Batch) -> None:
+            nonlocal done
             found = batch.writer.scan(Table.EXPIRY, after, end)
             rows[:] = [key for key, _ in islice(found, STEP)]
             sent.clear()
-            self._expire(batch, rows, sent)
+            done = self._expire(batch, rows, sent)
 
         def committed() -> None:
             for queue, lookups in sent.items():
                 self._give_up(queue, lookups)
-            if len(rows) == STEP and not self._state.is_stopping:
-                self._step(rows[-1] + b"\0")
-            else:
+            is_over = done == len(rows) < STEP
+            if is_over or self._state.is_stopping:
                 self._expiry.end_sweep(end)
+            else:
+                self._step(rows[done - 1] + b"\0")
 
         self._state.submit(apply, committed, lambda error: self._expiry.fail_sweep())
 
-    def _expire(self, batch: Batch, keys: list[bytes], sent: Sent) -> None:
+    def _expire(self, batch: Batch, keys: list[bytes], sent: Sent) -> int:
         """Those that are still there ([MS-MQDMPR] 3.1.2.4); `sent` names those in transit.
 
         Messages that a reader holds wait for the outcome (A-34).
 
-        Those in transit have no outcome to wait for but the acknowledgement that is overdue.
+        Those in transit have no outcome to wait for but the acknowledgement that is overdue. The
+        answer is how many rows were looked at: one may be about a run.
         """
-        gone: dict[tuple[ManagedQueue, str], list[tuple[int, bytes]]] = {}
-        for key in keys:
-            _, number, lookup = split_expiry_key(key)
-            queue = self._queues.get(number)
-            raw = batch.writer.get(Table.INDEX, index_key(number, lookup))
-            if queue is None or raw is None:
+        gone: Gone = {}
+        count = 0
+        for place, key in enumerate(keys):
+            queue, found = self._expired(batch, key)
+            if place and count + len(found) > RUN_COUNT_MAX:
+                keys = keys[:place]
+                break
+            count += len(found)
+            if queue is None or not found:
                 batch.writer.delete(Table.EXPIRY, key)
                 continue
-            is_sent = _is_sent(queue, lookup, raw)
-            if (is_sent or not queue.holds.is_held(lookup)) and batch.take_out(queue, lookup, raw):
-                gone.setdefault((queue, UNCONFIRMED * is_sent), []).append((lookup, raw))
-                if is_sent:
-                    sent.setdefault(queue, []).append(lookup)
-        for (queue, words), messages in gone.items():
-            self._dispositions.finalize(batch, queue, messages, reason(queue), "", words=words)
+            for lookup, raw in found:
+                is_sent = _is_sent(queue, lookup, raw)
+                if not is_sent and queue.holds.is_held(lookup):
+                    continue
+                if is_member(raw) or batch.take_out(queue, lookup, raw):
+                    way = queue, UNCONFIRMED * is_sent, is_member(raw)
+                    gone.setdefault(way, []).append((lookup, raw))
+        for (queue, words, are_members), messages in gone.items():
+            leave = self._dispositions.removed if are_members else self._dispositions.finalize
+            leave(batch, queue, messages, reason(queue), "", words=words)
+            if words:
+                sent.setdefault(queue, []).extend([lookup for lookup, _ in messages])
+        return len(keys)
+
+    def _expired(
+        self, batch: Batch, key: bytes
+    ) -> tuple[ManagedQueue | None, list[tuple[int, bytes]]]:
+        """The messages that a row of the table is about, as this commit leaves them so far."""
+        _, number, lookup = split_expiry_key(key)
+        queue = self._queues.get(number)
+        if lookup & RUN_BIT:
+            run = batch.runs.find(number, lookup ^ RUN_BIT)
+            if run is None or run.expiry_key != key:
+                return queue, []
+            return queue, [(at, raw) for at, raw, _ in run.members(0)]
+        raw = batch.writer.get(Table.INDEX, index_key(number, lookup))
+        return queue, [] if raw is None else [(lookup, raw)]
 
     def _give_up(self, queue: ManagedQueue, lookups: list[int]) -> None:
         """Messages in transit are gone; the next one closes the gap if no other is (AMB-27)."""

@@ -174,7 +174,7 @@ class Removal:
 
 def _is_there(batch: Batch, queue: ManagedQueue, part: Part) -> bool:
     if isinstance(part, RunSlice):
-        return True  # messages of runs do not expire
+        return True  # what is not in its run any longer is left out when it is removed
     return record_of(batch.writer, queue.number, part.lookup) is not None
 
 

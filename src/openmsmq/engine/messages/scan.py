@@ -91,7 +91,7 @@ def _parts_between(
     if len(queue.holds) or overdue:
         others = _available(queue, others, overdue)
     other = next(others, None)
-    for piece in _slices_between(snapshot, queue, after, last):
+    for piece in _slices_between(snapshot, queue, after, last, overdue):
         while other is not None and other[0] < piece.first:
             yield other
             other = next(others, None)
@@ -102,12 +102,14 @@ def _parts_between(
 
 
 def _slices_between(
-    snapshot: Snapshot, queue: ManagedQueue, after: int, last: int
+    snapshot: Snapshot, queue: ManagedQueue, after: int, last: int, overdue: int
 ) -> Iterator[RunSlice]:
     """Slices of runs above `after`, cut behind `last`: the rest comes with the next part."""
     for run in runs_after(snapshot, queue.number, after):
         if run.first > last:
             return
+        if run.record.expires < overdue:
+            continue
         held = queue.holds.held_bits(run.first, run.count)
         for first, end in run.pieces(after, held):
             if first <= last:
@@ -187,7 +189,7 @@ def first_sendable(
     """
     if not overdue and not queue.has_purged:
         if not queue.express:
-            return _first_rows(snapshot, queue, count)
+            return _first_stored(snapshot, queue, count)
         return first_readable(snapshot, queue, count)
     found: list[Found] = []
     for item in _present(snapshot, queue, 0):
@@ -202,8 +204,10 @@ def first_sendable(
     return found
 
 
-def _first_rows(snapshot: Snapshot, queue: ManagedQueue, count: int) -> list[Found]:
-    """The first messages of an outgoing queue that are free; none is in a run (`keeps_runs`)."""
+def _first_stored(snapshot: Snapshot, queue: ManagedQueue, count: int) -> list[Found]:
+    """The first messages of an outgoing queue that are free."""
+    if next(runs_after(snapshot, queue.number, 0), None) is not None:
+        return first_readable(snapshot, queue, count)
     found: list[Found] = []
     for after, last in queue.parts_after(0):
         first, end = index_key(queue.number, after) + b"\0", index_key(queue.number, last) + b"\0"

@@ -72,7 +72,7 @@ class Sender:
 
         (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
         """
-        if delivery is None and _takes_runs(queue, len(messages)):
+        if delivery is None and self._takes_runs(queue, len(messages)):
             packed = self._packer.pack_run(messages, self._name_of(queue))
             run = None if packed is None else self._numbered(queue, packed, transaction)
             if run is not None:
@@ -163,7 +163,7 @@ class Sender:
         caller: Caller = INTERNAL,
     ) -> Future[Sequence[SentId]]:
         """The same with packets one after the other, which stay as they are if they are plain."""
-        if _takes_runs(queue, count):
+        if self._takes_runs(queue, count):
             run = self._stamped(queue, packets, count, transaction)
             if run is not None:
                 return self._send_numbered(queue, run, transaction, caller)
@@ -177,23 +177,38 @@ class Sender:
         transaction: ManagedTransaction | None,
     ) -> NewRun | None:
         """Packets one after the other as they are sent; None if they are not plain."""
-        core = self._core
+        core, is_outgoing = self._core, queue.kind is QueueKind.OUTGOING
         headers, mark, flags = NO_HEADERS, 0, 0
         if transaction is not None and not transaction.is_plain_to(queue):
             headers, mark = _with_transaction(NO_HEADERS), packed_id(transaction.number)
             flags = Owed.TRANSACTIONAL.value
-        stamper = _stamper(core.identity, *self._goal(queue), headers, INFINITE)
+        reach = core.settings.time_to_reach_queue if is_outgoing else INFINITE
+        stamper = _stamper(core.identity, *self._goal(queue), headers, reach)
         first_id, now = core.numbers.message_id + 1, core.timeline.wall
         found = stamper.stamp_run(packets, count, first_id=first_id, sent_time=now, mark=mark)
         if found is None or not _is_plain(found.way):
             return None
-        return NewRun(found.packets, found.sizes, found.way.priority, flags)
+        way = found.way
+        expires = _expires(
+            core.timeline.now, way.time_to_reach_queue, way.time_to_be_received, queue
+        )
+        if expires != NEVER and not is_outgoing:
+            return None
+        return NewRun(found.packets, found.sizes, way.priority, flags, expires)
+
+    def _takes_runs(self, queue: ManagedQueue, count: int) -> bool:
+        """Whether this many messages to a queue may be stored as they come.
+
+        Not those that may belong into a connector queue (`_placed`).
+        """
+        may_be_foreign = self._core.routes.connected and queue.kind is QueueKind.OUTGOING
+        return not queue.members and not may_be_foreign and keeps_runs(queue, count)
 
     def _numbered(
         self, queue: ManagedQueue, run: PackedRun, transaction: ManagedTransaction | None
     ) -> NewRun | None:
         """Messages that this manager has packed, as they are sent."""
-        if transaction is not None:
+        if transaction is not None or queue.kind is QueueKind.OUTGOING:
             return self._stamped(queue, run.packets, len(run.sizes), transaction)
         first_id = self._core.numbers.message_id + 1 & U32_MAX
         if first_id + len(run.sizes) > U32_MAX:
@@ -324,12 +339,9 @@ class Sender:
     ) -> list[NewMessage]:
         """What the rules want to know of packets that were stamped."""
         start = self._core.timeline.now
-        is_outgoing = queue.kind is QueueKind.OUTGOING
         new: list[NewMessage] = []
         for (priority, reach, receive, flags, acknowledge, letters, private), packets in stamped:
-            expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
-            if is_outgoing and reach != INFINITE:
-                expires = min(expires, expiry(start, reach, NEVER))
+            expires = _expires(start, reach, receive, queue)
             owed = 0
             if acknowledge or transactional or flags & _JOURNALING:
                 owed = owed_for(flags, acknowledge)
@@ -419,17 +431,19 @@ def _refuse_express(made: list[tuple[ManagedQueue, list[NewMessage]]]) -> None:
         )
 
 
-def _takes_runs(queue: ManagedQueue, count: int) -> bool:
-    """Whether this many messages to a queue may be stored as they come."""
-    return not queue.members and keeps_runs(queue, count)
+def _expires(start: int, reach: int, receive: int, queue: ManagedQueue) -> int:
+    """When messages expire that are sent now to a queue."""
+    expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
+    if reach != INFINITE and queue.kind is QueueKind.OUTGOING:
+        return min(expires, expiry(start, reach, NEVER))
+    return expires
 
 
 def _is_plain(way: DeliveryFields) -> bool:
-    """Whether nothing is owed for messages that go this way, and they live for ever on disk."""
+    """Whether nothing is owed for messages that go this way, and they are kept on disk."""
     return (
         bool(way.flags & UserFlags.DM)
         and not way.flags & _JOURNALING
-        and way.time_to_be_received == INFINITE
         and not (way.acknowledge or way.letters or way.is_private)
     )
 

@@ -223,6 +223,9 @@ class Stamper:
             found = _stamp_columns(packets, count, stamped, offset, first_id, sent_time)
             if found is not None:
                 return StampedRun(way, found, [size] * count)
+        if stamped[_REACH:_RECEIVE] != first[_REACH:_RECEIVE]:
+            front = stamped[: NAMES + len(self._front.names)]
+            return _stamp_anew(packets, count, first, front, offset, first_id, way)
         return _stamp_uneven(packets, count, stamped, offset, first_id, sent_time, way)
 
     def _stamp(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, DeliveryFields]:

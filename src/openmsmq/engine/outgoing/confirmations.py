@@ -8,6 +8,7 @@ Who may say so is for the transport to decide.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch
@@ -29,10 +30,9 @@ from openmsmq.engine.storage.layout import (
     any_flags,
     different_flags,
     flags_of,
-    index_key,
     place_and_expiry,
-    split_lookups,
 )
+from openmsmq.engine.storage.runs import is_member, split_members, stored_between
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
@@ -76,8 +76,7 @@ class Confirmations:
             self.finish(queue)
             return True
         last = min(sequence.lookup(number), queue.sequences.range_of(sequence)[1] - 1)
-        first, end = sequence.lookup(begin), last + 1
-        self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
+        self._leave(queue, sequence.lookup(begin), last + 1)
         return True
 
     def all_acknowledged(self, queue: ManagedQueue, sequence: OutgoingSequence) -> None:
@@ -87,23 +86,23 @@ class Confirmations:
         """
         first, end = queue.sequences.range_of(sequence)
         end = min(end, (LOOKUP_BASE | self._core.numbers.arrival_loaded) + 1)
-        keys = index_key(queue.number, first), index_key(queue.number, end)
-        if next(iter(self._core.snapshot.scan(Table.INDEX, *keys)), None) is None:
+        if next(stored_between(self._core.snapshot, queue.number, first, end), None) is None:
             self.finish(queue)  # they have left, and wait to be consumed at most
         else:
-            self._leave(queue, *keys)
+            self._leave(queue, first, end)
 
-    def _leave(self, queue: ManagedQueue, first: bytes, end: bytes) -> None:
-        """Messages between two keys have reached their queue; some with each commit."""
+    def _leave(self, queue: ManagedQueue, first: int, end: int) -> None:
+        """Messages between two places have reached their queue; some with each commit."""
         core = self._core
         lookups: list[int] = []
-        keys: list[bytes] = []
+        seen: list[int] = []
 
         def apply(batch: Batch) -> None:
-            rows = batch.writer.rows(Table.INDEX, first, end, STEP)
-            keys[:] = [key for key, _ in rows]
-            found = list(zip(split_lookups(keys), [raw for _, raw in rows], strict=True))
-            gone = batch.take_out_many(queue, self._under_way(queue, found))
+            rows = islice(stored_between(batch.writer, queue.number, first, end), STEP)
+            found = [(lookup, raw) for lookup, raw, _ in rows]
+            seen[:] = [lookup for lookup, _ in found]
+            there = batch.resolve(queue, self._under_way(queue, found), None)[0]
+            gone = [item for item in there if not batch.is_taken(queue, item[0])]
             lookups[:] = [lookup for lookup, _ in gone]
             if len(gone) > 1 and (sequence := queue.sequences.of(gone[-1][0])) is not None:
                 last, before = sequence.number(gone[-1][0]), sequence.number(gone[-2][0])
@@ -114,8 +113,8 @@ class Confirmations:
             # What was taken back meanwhile to be purged is forgotten by the purge.
             held = queue.holds.held_singly(lookups, IN_TRANSIT)
             core.removal.forget(queue, held)
-            if len(keys) >= STEP:
-                self._leave(queue, keys[-1] + b"\0", end)
+            if len(seen) >= STEP:
+                self._leave(queue, seen[-1] + 1, end)
             else:
                 self.finish(queue)
 
@@ -139,7 +138,17 @@ class Confirmations:
         return [item for item in found if flags_of(item[1]) & _TRANSACTIONAL]
 
     def _reached(self, batch: Batch, queue: ManagedQueue, gone: Gone) -> None:
-        """Messages are where they should be; some wait to hear that they were consumed."""
+        """Messages are where they should be; some wait to hear that they were consumed.
+
+        Of those in runs none does.
+        """
+        reason = MessageClass.ACK_REACH_QUEUE
+        members, singles = split_members(gone)
+        if members:
+            together = [item for item in gone if is_member(item[1])] if singles else gone
+            starts = queue.sequences.starts.take(members)
+            self._core.dispositions.removed(batch, queue, together, reason, "", starts)
+        gone = batch.take_out_many(queue, singles)
         waits = _WAITS_HTTP if kind_of(queue.name) is AddressKind.HTTP else _WAITS
         waiting: Gone = ()
         done = gone
@@ -147,7 +156,6 @@ class Confirmations:
             waiting = [item for item in gone if flags_of(item[1]) & waits]
             done = [item for item in gone if not flags_of(item[1]) & waits]
         if done:
-            reason = MessageClass.ACK_REACH_QUEUE
             starts = queue.sequences.starts.take([lookup for lookup, _ in done])
             self._core.dispositions.finalize(batch, queue, done, reason, "", starts)
         if not waiting:
@@ -222,7 +230,7 @@ class Confirmations:
         if not number or not first <= lookup < end:
             return None
         for member in (journal_of(queue), queue):
-            raw = batch.record(member, lookup)
+            raw = batch.record(member, lookup) or batch.runs.member(member.number, lookup)
             if raw is None:
                 continue
             is_free = member.holds.holder_of(lookup) in (None, IN_TRANSIT)
@@ -236,7 +244,9 @@ class Confirmations:
     ) -> None:
         """The last word about a message; `after` is called when it is on disk."""
         queue, lookup, raw = sent
-        self._core.dispositions.confirmed(batch, queue, lookup, raw, reason)
+        plain = batch.explode(queue, lookup, raw)
+        assert plain is not None, "it was found in this commit"
+        self._core.dispositions.confirmed(batch, queue, lookup, plain, reason)
 
         def committed() -> None:
             if queue.holds.holder_of(lookup) is IN_TRANSIT:

@@ -27,9 +27,8 @@ from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, different_flags, flags_of, index_key
-from openmsmq.engine.storage.runs import Found
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.layout import Owed, different_flags, flags_of
+from openmsmq.engine.storage.runs import Found, record_of, stored_between
 from openmsmq.errors import ComputerDoesNotSupportEncryption, MQError, UnsupportedOperation
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.trailer import split_stored
@@ -176,9 +175,8 @@ class Dispatcher:
 
     def _has_transactional(self, queue: ManagedQueue, first: int, end: int) -> bool:
         """Whether a transactional message from one lookup identifier to another is in a queue."""
-        keys = index_key(queue.number, first), index_key(queue.number, end)
-        rows = self._core.snapshot.scan(Table.INDEX, *keys)
-        return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
+        found = stored_between(self._core.snapshot, queue.number, first, end)
+        return any(flags_of(raw) & _TRANSACTIONAL for _, raw, _ in found)
 
     def _numbered(self, queue: ManagedQueue, entries: list[Entry], peer: UUID) -> list[Entry]:
         """Transactional messages with their places in sequences ([MS-MQQB] 3.1.7.1.3)."""
@@ -355,7 +353,7 @@ class Dispatcher:
             self._core.readers.notify()
 
     def _is_transactional(self, queue: ManagedQueue, lookup: int) -> bool:
-        raw = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+        raw = record_of(self._core.snapshot, queue.number, lookup)
         return raw is not None and bool(flags_of(raw) & _TRANSACTIONAL)
 
     def in_transit(self, queue: ManagedQueue) -> int:

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from openmsmq.engine.outgoing.limits import DESTINATIONS_MAX, OVERTAKEN_MAX
 from openmsmq.engine.outgoing.sequences import OUTGOING, SENT_STEP, OutgoingSequence, SequenceId
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import index_key
+from openmsmq.engine.storage.runs import stored_between
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
-from openmsmq.limits import U32_MAX, U64_MAX
+from openmsmq.limits import U32_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.transaction import TxSequenceID
 
@@ -221,7 +221,6 @@ def is_finished(snapshot: Snapshot, queue: ManagedQueue, sequence: OutgoingSeque
     first, end = queue.sequences.range_of(sequence)
     members: Iterable[ManagedQueue] = (queue,) if queue.journal is None else (queue, queue.journal)
     for member in members:
-        start, stop = index_key(member.number, first), index_key(member.number, min(end, U64_MAX))
-        for _ in snapshot.scan(Table.INDEX, start, stop):
+        for _ in stored_between(snapshot, member.number, first, end):
             return False
     return True

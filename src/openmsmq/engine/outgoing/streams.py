@@ -13,8 +13,8 @@ from openmsmq.engine.outgoing.info import unprocessed
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence, SequenceId
 from openmsmq.engine.outgoing.transport import ResendStatus
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, flags_of, index_key
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.layout import Owed, flags_of
+from openmsmq.engine.storage.runs import stored_back, stored_between
 from openmsmq.types.lookup import ARRIVAL_BITS
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
@@ -90,9 +90,8 @@ def _next(
 ) -> StreamPlace:
     """The first transactional message that was not sent."""
     taken = set(sent)
-    first = index_key(queue.number, sent[-1] + 1 if sent else LOOKUP_BASE)
-    for key, raw in local.snapshot.scan(Table.INDEX, first, index_key(queue.number, _END)):
-        lookup = int.from_bytes(key[4:], "big")
+    first = sent[-1] + 1 if sent else LOOKUP_BASE
+    for lookup, raw, _ in stored_between(local.snapshot, queue.number, first, _END):
         if flags_of(raw) & _TRANSACTIONAL and lookup not in taken:
             return _place(local, queue, lookup, last)
     if last is NOWHERE:
@@ -114,10 +113,11 @@ def _place(local: QueueManager, queue: ManagedQueue, lookup: int, last: StreamPl
 def _before(
     local: QueueManager, queue: ManagedQueue, sequence: OutgoingSequence, lookup: int
 ) -> int:
-    first, end = index_key(queue.number, sequence.lookup(1)), index_key(queue.number, lookup)
-    for key, raw in local.snapshot.scan_back(Table.INDEX, first, end):
+    for before, raw, _ in stored_back(local.snapshot, queue.number, lookup):
+        if before < sequence.lookup(1):
+            break
         if flags_of(raw) & _TRANSACTIONAL:
-            return sequence.number(int.from_bytes(key[4:], "big"))
+            return sequence.number(before)
     return 0
 
 

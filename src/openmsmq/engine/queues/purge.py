@@ -156,7 +156,7 @@ class Purge:
             members = [
                 (lookup, raw)
                 for lookup, raw in free
-                if is_member(raw) and batch.is_in_run(queue, lookup)
+                if is_member(raw) and batch.runs.member(queue.number, lookup)
             ]
             gone = [one for one in free if not is_member(one[1]) and batch.take_out(queue, *one)]
             removed = len(members) + len(gone)

@@ -41,6 +41,8 @@ _lookups = Struct(">4xQ")
 expiry_key: Final = _expiry.pack
 "When the message expires, queue number, lookup identifier."
 split_expiry_key: Final = _expiry.unpack
+RUN_BIT: Final = 1 << 63
+"Set in the lookup identifier of such a key if it is about a run: that of its first message."
 due_key: Final = _due_key.pack
 "When a delayed message is due, number of the queue it waits in, lookup identifier."
 split_due_key: Final = _due_key.unpack

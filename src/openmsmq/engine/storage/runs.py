@@ -1,6 +1,6 @@
 """Runs: messages that came together and are stored as one row and one blob.
 
-A run is 4 to 1,000 messages of one queue with equal priority, lifetime and flags, consecutive
+A run is 4 to 1,000 messages of one queue with equal priority, end of life and flags, consecutive
 lookup identifiers and consecutive message identifiers of one source. Its blob is the concatenation
 of their packets, in chunks like a packet. Its row says how many there are, where each begins, and
 which are gone. A message that changes by itself is taken out of its run first: its bit is set in
@@ -28,8 +28,10 @@ from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
     NEVER,
     RECORD_SIZE,
+    RUN_BIT,
     START_SIZE,
     Record,
+    expiry_key,
     index_key,
     local_facts,
     pack_record,
@@ -119,6 +121,12 @@ class MessageRun:
     def key(self) -> bytes:
         """The key of its row."""
         return index_key(self.queue, self.first)
+
+    @property
+    def expiry_key(self) -> bytes | None:
+        """The key of the row that says when all of them expire; None if they live for ever."""
+        expires = self.record.expires
+        return None if expires == NEVER else expiry_key(expires, self.queue, self.first | RUN_BIT)
 
     def pack(self) -> bytes:
         """The value of its row."""
@@ -335,6 +343,14 @@ def stored(snapshot: Snapshot, queue: int, after: int = 0) -> Iterator[Found]:
     if item is not None:
         yield item
         yield from plain
+
+
+def stored_between(snapshot: Snapshot, queue: int, first: int, end: int) -> Iterator[Found]:
+    """The same from one lookup identifier to before another."""
+    for item in stored(snapshot, queue, first - 1):
+        if item[0] >= end:
+            return
+        yield item
 
 
 def stored_back(snapshot: Snapshot, queue: int, before: int) -> Iterator[Found]:

@@ -16,7 +16,7 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.run_rows import NewRun, StoredRun
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, identifiers
-from openmsmq.engine.storage.layout import NEVER, Owed
+from openmsmq.engine.storage.layout import Owed
 from openmsmq.engine.storage.runs import MEMBER
 
 Buffer = list[tuple[ManagedQueue, NewMessage | NewRun]]
@@ -53,7 +53,8 @@ class StagedSend(NamedTuple):
     @property
     def run(self) -> StoredRun:
         """The run that it is."""
-        return StoredRun(self.number, self.sizes, self.priority, self.flags, self.identifier)
+        known = self.number, self.sizes, self.priority, self.flags, self.identifier
+        return StoredRun(*known, self.expires)
 
     @property
     def last(self) -> tuple[int, int]:
@@ -126,10 +127,9 @@ def stage(batch: Batch, buffer: Buffer) -> list[bytes]:
 
 
 def _run_row(batch: Batch, queue: ManagedQueue, run: NewRun) -> bytes:
-    number, sizes, priority, flags, identifier = batch.store_run(run)
-    size = len(run.packets)
-    sent = StagedSend(queue.number, priority, number, size, NEVER, flags, identifier, sizes=sizes)
-    return sent_row(sent)
+    number, sizes, priority, flags, identifier, expires = batch.store_run(run)
+    known = queue.number, priority, number, len(run.packets), expires, flags, identifier
+    return sent_row(StagedSend(*known, sizes=sizes))
 
 
 def _message_rows(batch: Batch, found: list[tuple[ManagedQueue, NewMessage]]) -> list[bytes]:

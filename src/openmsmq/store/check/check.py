@@ -26,6 +26,7 @@ from openmsmq.engine.storage.audit import AUDIT_KEY, read_audit_state, read_entr
 from openmsmq.engine.storage.history import History
 from openmsmq.engine.storage.layout import (
     NEVER,
+    RUN_BIT,
     Owed,
     Record,
     due_key,
@@ -292,13 +293,24 @@ class _Checker:
             self._find(f"Message {run.first} of {queue} has no possible priority.")
         if queue.given is None and run.end - 1 & ARRIVAL_MASK > self._numbers[ARRIVAL_KEY]:
             self._find(f"The number of message {run.end - 1} of {queue} would be given out again.")
-        if run.record.expires != NEVER or run.record.flags & ~Owed.TRANSACTIONAL:
-            self._find(f"Message {run.first} of {queue} cannot be in a run.")
+        self._check_departure(queue, run)
         first, end = index_key(run.queue, run.first), index_key(run.queue, run.end)
         for key, _ in self._snapshot.scan(Table.INDEX, first, end):
             lookup = split_index_key(key)[1]
             if run.member(lookup) is not None:
                 self._find(f"Message {lookup} of {queue} is in a run and in the index.")
+
+    def _check_departure(self, queue: CheckedQueue, run: MessageRun) -> None:
+        """All messages of a run have one end of life, and a sequence to be sent in."""
+        is_outgoing = queue.kind is QueueKind.OUTGOING
+        expires = run.expiry_key
+        if (expires and not is_outgoing) or run.record.flags & ~Owed.TRANSACTIONAL:
+            self._find(f"Message {run.first} of {queue} cannot be in a run.")
+        elif expires and self._snapshot.get(Table.EXPIRY, expires) is None:
+            self._find(f"Messages {run.first} to {run.end - 1} of {queue} would never expire.")
+        is_numbered = is_outgoing and run.record.flags & Owed.TRANSACTIONAL
+        if is_numbered and not self._transfers.has_sequence(queue, run.first & ARRIVAL_MASK):
+            self._find(f"Message {run.first} of {queue} has no sequence to be sent in.")
 
     def _check_message(self, queue: CheckedQueue, lookup: int, record: Record) -> None:
         queue.messages += 1
@@ -329,7 +341,9 @@ class _Checker:
         for key, _ in self._rows(Table.EXPIRY):
             try:
                 expires, number, lookup = split_expiry_key(key)
-                row = self._snapshot.get(Table.INDEX, index_key(number, lookup))
+                table = Table.RUNS if lookup & RUN_BIT else Table.INDEX
+                lookup &= ~RUN_BIT
+                row = self._snapshot.get(table, index_key(number, lookup))
                 if row is None or Record.unpack(row).expires != expires:
                     self._find(
                         f"Message {lookup} of queue number {number} expires but is not there."

@@ -5,18 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.unit.engine.office import Manager
 from tests.unit.engine.runs import BODIES, check, fill, history, letters, rows, runs, take_at
-from tests.unit.engine.world import NOW, OWNER, World, letter
+from tests.unit.engine.world import NOW, OWNER, PARTNER, World, commit, commit_all, letter
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.run_rows import RunRows, may_be_run
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import NEVER, Owed
+from openmsmq.engine.storage.layout import NEVER, RUN_BIT, Owed, split_expiry_key
+from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed
 from openmsmq.limits import U32_MAX
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.message import Message
 from openmsmq.types.queues import Poison
 
 
@@ -290,21 +297,22 @@ def test_bytes_are_counted_over_several_runs_and_single_messages(world: World) -
 
 
 @pytest.mark.parametrize(("first", "fits"), [(U32_MAX - 8, True), (U32_MAX - 7, False)])
-def test_identifiers_of_a_run_do_not_begin_again(*, first: int, fits: bool) -> None:
+def test_identifiers_of_a_run_do_not_begin_again(world: World, *, first: int, fits: bool) -> None:
+    queue = world.queue()
     packets = [message.packet for message in letters()]
     numbers = ((first + n & U32_MAX).to_bytes(4, "little") for n in range(8))
     packets = [p[:56] + number + p[60:] for p, number in zip(packets, numbers, strict=True)]
-    assert may_be_run(packets, NEVER, 0) is fits
-    assert may_be_run(packets, NEVER, Owed.TRANSACTIONAL) is fits
-    assert not may_be_run(packets, NEVER - 1, 0)
+    assert may_be_run(queue, packets, NEVER, 0) is fits
+    assert may_be_run(queue, packets, NEVER, Owed.TRANSACTIONAL) is fits
+    assert not may_be_run(queue, packets, NEVER - 1, 0)
 
 
-def test_messages_of_other_sources_are_no_run() -> None:
+def test_messages_of_other_sources_are_no_run(world: World) -> None:
+    queue = world.queue()
     packets = [message.packet for message in letters()]
-    assert may_be_run(packets, NEVER, 0)
-    assert not may_be_run(
-        [*packets[:-1], packets[-1][:16] + bytes(16) + packets[-1][32:]], NEVER, 0
-    )
+    assert may_be_run(queue, packets, NEVER, 0)
+    others = [*packets[:-1], packets[-1][:16] + bytes(16) + packets[-1][32:]]
+    assert not may_be_run(queue, others, NEVER, 0)
 
 
 @pytest.fixture
@@ -329,7 +337,8 @@ def test_messages_are_taken_out_of_all_their_runs_at_once(
     assert changed.remove(queue, asked) == (4, 4 * size, [lookups[16]])
     assert changed.missing(queue, asked) == sorted(asked)
     assert changed.remove(queue, asked) == (0, 0, sorted(asked))
-    assert [changed.has(queue, lookup) for lookup in lookups[6:11]] == [True, *[False] * 3, True]
+    left = [changed.member(queue, lookup) is not None for lookup in lookups[6:11]]
+    assert left == [True, *[False] * 3, True]
     world.core.store.abort()
 
 
@@ -346,3 +355,154 @@ def test_consecutive_messages_are_taken_out_of_one_run_together_or_not_at_all(
     assert changed.remove_all(queue, lookups[4], lookups[5] + 1) == 0, "one is gone"
     assert changed.missing(queue, lookups[:16]) == lookups[5:8]
     world.core.store.abort()
+
+
+# Messages to other managers
+
+THERE = r"DIRECT=OS:there\private$\q"
+LIFETIME = 300
+MESSAGES = [Message(b"x" * n, time_to_reach_queue=LIFETIME, recoverable=True) for n in range(8)]
+
+
+class Office(Manager):
+    """A manager with an outgoing queue."""
+
+    @property
+    def out(self) -> ManagedQueue:
+        return self.open(THERE)
+
+    @property
+    def runs(self) -> list[MessageRun]:
+        rows = self.local.snapshot.scan(Table.RUNS, b"", b"\xff" * 12)
+        return [MessageRun.unpack(key, row) for key, row in rows]
+
+    def rows(self, table: Table) -> list[bytes]:
+        return [key for key, _ in self.local.snapshot.scan(table, b"", b"\xff" * 17)]
+
+    def take(self, count: int) -> list[Entry]:
+        return self.local.dispatcher.take(self.out, count, 1 << 20, PARTNER)
+
+    def events(self, identifier: str) -> list[str]:
+        return [event.event for event in self.local.explain(identifier)]
+
+
+@pytest.fixture
+def office() -> Office:
+    """A manager without messages."""
+    return Office()
+
+
+def send_in(office: Office, *messages: Message) -> list[str]:
+    return office.send_in(office.out, *messages)
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+@pytest.mark.parametrize("lifetime", [LIFETIME, None])
+def test_they_have_one_row_and_one_lifetime(
+    office: Office, *, in_transaction: bool, lifetime: int | None
+) -> None:
+    messages = [Message(message.body, time_to_reach_queue=lifetime) for message in MESSAGES]
+    send = office.send_in if in_transaction else office.send
+    send(office.out, *messages)
+    [run] = office.runs
+    assert run.count == 8
+    assert not office.rows(Table.INDEX)
+    [key] = office.rows(Table.EXPIRY)
+    assert key == run.expiry_key
+    assert split_expiry_key(key)[2] == run.first | RUN_BIT
+    packets = [entry.packet for entry in office.take(100)]
+    reach = office.local.settings.time_to_reach_queue if lifetime is None else lifetime
+    assert [PacketView(packet).time_to_reach_queue for packet in packets] == [reach] * 8
+
+
+def test_those_in_a_transaction_have_numbers_in_a_sequence(office: Office) -> None:
+    send_in(office, *MESSAGES[:5])
+    send_in(office, *MESSAGES)
+    [sequence] = office.out.sequences.all
+    numbers = [PacketView(entry.packet).message().transaction for entry in office.take(100)]
+    places = [(one.tx_sequence_number, one.previous_tx_sequence_number) for one in numbers if one]
+    assert places == [(n, n - 1) for n in range(1, 14)]
+    assert {one.tx_sequence_id for one in numbers if one} == {sequence.identifier}
+
+
+def test_what_is_acknowledged_leaves_and_the_sequence_ends_with_the_last(office: Office) -> None:
+    ids = send_in(office, *MESSAGES)
+    office.take(100)
+    [sequence] = office.out.sequences.all
+    office.local.confirmations.acknowledged(office.out, sequence, 5)
+    commit_all(office.local)
+    assert [run.left for run in office.runs] == [3]
+    assert office.out.sequences.all == [sequence]
+    assert office.events(ids[4])[-1] == Event.DELIVERED.word
+    assert office.events(ids[5])[-1] == Event.ARRIVED.word
+    office.local.confirmations.acknowledged(office.out, sequence, 8)
+    commit_all(office.local)
+    assert not office.runs
+    assert not office.rows(Table.EXPIRY)
+    assert not office.rows(Table.PACKETS)
+    assert not office.out.sequences.all
+
+
+def test_all_of_them_expire_together_but_for_those_that_are_sent(office: Office) -> None:
+    ids = office.send(office.out, *MESSAGES)
+    entries = office.take(3)
+    office.tick(LIFETIME + 1)
+    assert [run.left for run in office.runs] == [3]
+    assert office.rows(Table.EXPIRY) == [run.expiry_key for run in office.runs]
+    assert [office.events(one)[-1] for one in ids[2:4]] == [Event.ARRIVED.word, Event.EXPIRED.word]
+    office.done(office.local.dispatcher.delivered(office.out, entries[:2]))
+    assert [run.left for run in office.runs] == [1]
+    office.local.dispatcher.take_back(office.out)
+    office.tick()
+    assert not office.runs
+    assert not office.rows(Table.EXPIRY)
+    assert office.events(ids[2])[-1] == Event.EXPIRED.word
+
+
+def test_many_runs_expire_in_several_steps(office: Office) -> None:
+    for _ in range(3):
+        office.send(office.out, *MESSAGES[:4] * 200)
+    assert [run.left for run in office.runs] == [800] * 3
+    office.clock.wait(LIFETIME + 1)
+    office.local.tick()
+    left = []
+    while office.local.wants_commit:
+        commit(office.local)
+        left.append(office.out.messages)
+    assert left == [1600, 800, 0]
+    assert not office.rows(Table.EXPIRY)
+
+
+def test_a_run_of_which_little_is_left_keeps_the_lifetime_of_that(office: Office) -> None:
+    office.send(office.out, *MESSAGES)
+    office.done(office.local.dispatcher.delivered(office.out, office.take(7)))
+    office.tick(100)
+    assert not office.runs
+    [key] = office.rows(Table.EXPIRY)
+    assert not split_expiry_key(key)[2] & RUN_BIT
+    office.tick(LIFETIME)
+    assert office.out.messages == 0
+    assert not office.rows(Table.EXPIRY)
+
+
+@pytest.mark.parametrize(
+    "name", ["DIRECT=HTTP://there/msmq/private$/q", "MULTICAST=234.1.1.1:8001"]
+)
+def test_what_leaves_one_by_one_is_not_a_run(office: Office, name: str) -> None:
+    queue = office.local.queues.outgoing(parse_format_name(name))
+    office.send(queue, *MESSAGES)
+    assert not office.runs
+    assert len(office.rows(Table.EXPIRY)) == 8
+
+
+def test_they_are_there_after_a_restart_and_purged(office: Office) -> None:
+    send_in(office, *MESSAGES)
+    office.take(3)
+    again = Office(office.store.committed, now=office.clock.time + 1)
+    [run] = again.runs
+    assert [entry.lookup for entry in again.take(3)] == list(range(run.first, run.first + 3))
+    again.local.dispatcher.take_back(again.out)
+    again.done(again.local.queue_lifecycle.purge(again.out))
+    assert not again.runs
+    assert not again.rows(Table.EXPIRY)
+    assert not again.rows(Table.PACKETS)

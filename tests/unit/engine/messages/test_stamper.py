@@ -308,13 +308,15 @@ def test_packets_that_their_headers_make_too_large_are_stamped_one_by_one() -> N
     assert stamper(IN_TRANSACTION).stamp_run(packets, 6, first_id=7, sent_time=SENT) is None
 
 
-def test_equal_packets_of_a_program_that_does_not_know_its_manager_are_stamped_by_columns() -> None:
+def test_packets_of_a_program_that_does_not_know_its_manager_are_stamped_together() -> None:
     packets = of_program(RUN, OTHER)
     found = at_home().stamp_run(packets, len(RUN), first_id=7, sent_time=SENT)
     assert found is not None
     assert found.packets == b"".join(one_by_one(packets, len(RUN))[0].packets)
     packets = of_program(UNEVEN, OTHER)
-    assert at_home().stamp_run(packets, len(UNEVEN), first_id=7, sent_time=SENT) is None
+    found = at_home().stamp_run(packets, len(UNEVEN), first_id=7, sent_time=SENT)
+    assert found is not None
+    assert found.packets == b"".join(one_by_one(packets, len(UNEVEN))[0].packets)
 
 
 def test_identifiers_go_on_behind_32_bits_and_never_begin_anew_in_a_run() -> None:

@@ -479,6 +479,46 @@ def test_a_run_of_messages_that_expire_is_found(with_run: Path) -> None:
     assert sentence.endswith(" of queue private$\\orders cannot be in a run.")
 
 
+@pytest.fixture
+def with_outgoing_run(tmp_path: Path) -> Path:
+    """A store with a run of an outgoing queue, whose messages expire."""
+    place = tmp_path / "data"
+    with openmsmq.open(place) as manager, manager.transaction() as transaction:
+        queue = manager.open_queue(r"DIRECT=OS:there\private$\q")
+        queue.send_many([Message(b"x")] * 8, transaction=transaction)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (Table.EXPIRY, "would never expire."),
+        (Table.TRANSFER, "has no sequence to be sent in."),
+    ],
+)
+def test_a_run_that_cannot_leave_is_found(
+    with_outgoing_run: Path, table: Table, sentence: str
+) -> None:
+    def forget(writer: Writer) -> None:
+        for key, _ in rows(writer, table):
+            writer.delete(table, key)
+
+    assert not found(with_outgoing_run)
+    tamper(with_outgoing_run, forget)
+    assert any(one.endswith(sentence) for one in found(with_outgoing_run))
+
+
+def test_the_end_of_a_run_that_is_not_there_is_found(with_outgoing_run: Path) -> None:
+    def forget(writer: Writer) -> None:
+        [(key, row)] = rows(writer, Table.EXPIRY)
+        expires, *place = split_expiry_key(key)
+        writer.put(Table.EXPIRY, expiry_key(expires + 1, *place), row)
+
+    tamper(with_outgoing_run, forget)
+    [sentence] = found(with_outgoing_run)
+    assert sentence.endswith(" expires but is not there.")
+
+
 def test_places_that_cannot_be_are_found(directory: Path) -> None:
     def misplace(writer: Writer) -> None:
         key, row = rows(writer, Table.INDEX)[0]
