@@ -39,3 +39,16 @@ def test_whether_the_directory_answers(tmp_path: Path, is_offline: bool, word: s
     directory = desk.local.directory
     directory.is_used, directory.is_offline = True, is_offline
     assert desk.welcome().call("topology")["topology"]["directory"] == word
+
+
+def test_what_the_directory_says_and_what_is_wrong_with_it(tmp_path: Path) -> None:
+    """Sites and links that no file has; objects that cannot be used are among the findings."""
+    desk = Desk(tmp_path)
+    directory = desk.local.directory
+    directory.is_used, directory.is_offline = True, False
+    directory.problems = ("CN=msmq,CN=PL-GATE: mSMQQuota: no number",)
+    desk.local.route_by(read_topology(TEXT))
+    shown = topology_info(Members(desk.welcome().call("topology")["topology"]))
+    assert (shown.source, shown.directory) == ("directory", "online")
+    assert shown.topology() == read_topology(TEXT)
+    assert shown.findings[-1] == directory.problems[0]

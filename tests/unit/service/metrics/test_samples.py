@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+from tests.unit.app_protocol.test_topology import TEXT
 from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import OWNER, commit_all
@@ -27,6 +28,7 @@ from openmsmq.engine.subscriptions.owners import bind
 from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
+from openmsmq.routing.file import read_topology
 from openmsmq.runtime.commit_cost import Commit
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.limits import METRIC_KINDS_MAX
@@ -663,3 +665,14 @@ def test_a_manager_of_a_domain_says_whether_a_controller_answers(
     directory = watched.manager.local.directory
     directory.is_used, directory.is_offline = True, is_offline
     assert watched.value("openmsmq_directory_offline") == is_offline
+
+
+def test_sites_links_and_managers_of_a_directory_are_counted(watched: Watched) -> None:
+    local = watched.manager.local
+    local.directory.is_used = True
+    local.route_by(read_topology(TEXT))
+    counts = [
+        watched.value("openmsmq_topology_objects", kind=kind)
+        for kind in ("sites", "links", "managers")
+    ]
+    assert counts == [3, 1, 3]
