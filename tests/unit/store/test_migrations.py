@@ -98,6 +98,8 @@ def test_a_prepared_transaction_ends_as_it_would_have(
             manager.abort_prepared("x1")  # what was purged meanwhile does not come back
         statistics = manager.statistics()
         assert statistics.get("arrived", 0) == len(left)
+        found = [m.text for m in manager.open_queue("tx").peek_many(9, 0)]
+        assert found == [], "t1 was purged, and t3 has expired since"
 
 
 # Format 3

@@ -9,6 +9,7 @@ from tests.unit.engine.world import World, message
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.epochs import Epoch, Epochs
+from openmsmq.engine.transactions.limits import EPOCH_NAME_MAX
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     AccessDenied,
@@ -131,6 +132,15 @@ def test_a_winner_that_is_not_prepared_is_refused(world: World, queue: ManagedQu
 def test_a_writer_needs_a_name(world: World, name: str) -> None:
     with pytest.raises(InvalidParameter):
         epochs(world).commit(name, 1, [])
+
+
+def test_names_have_as_many_bytes_as_they_may(world: World) -> None:
+    found, longest = epochs(world), "ü" * (EPOCH_NAME_MAX // 2) + "x" * (EPOCH_NAME_MAX % 2)
+    assert world.done(found.commit(longest, 1, [], owner=longest)) is True
+    assert found.last(longest) is not None
+    for writer, owner in ((f"{longest}x", ""), ("w", f"{longest}x")):
+        with pytest.raises(InvalidParameter, match=f"up to {EPOCH_NAME_MAX} bytes"):
+            found.commit(writer, 2, [], owner=owner)
 
 
 def test_a_writer_is_refused_to_another_owner(world: World, queue: ManagedQueue) -> None:
