@@ -164,6 +164,8 @@ class Link:
         "Acknowledgements to be sent before anything else."
         self._ready: set[ManagedQueue] = set()
         "Queues that this link carries and that may have something to send."
+        self.has_served = False
+        "It carries queues, or has."
         self._in_flight = 0
         "Bytes sent and not acknowledged."
         self._arrived = 0
@@ -433,6 +435,7 @@ class Link:
 
     def serve(self, queue: ManagedQueue) -> None:
         """Messages of a queue travel here, and there are some."""
+        self.has_served = True
         self._ready.add(queue)
         self.pump()
         self._wire.update()

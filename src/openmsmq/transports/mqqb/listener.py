@@ -310,6 +310,8 @@ class Spoken:
         self._is_over = False
         self._later: deque[bytes | Callable[[], None]] = deque()
         "The backlog: pieces of what came, and what is done when there is no more."
+        self._later_size = 0
+        "Bytes of these pieces."
         self._pieces = 1
         "How many of them are handled in a turn."
         self._is_expected = listener.transport.addresses.has(connection.address)
@@ -417,6 +419,7 @@ class Spoken:
             return
         waiting = len(self._later)
         self._later += [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
+        self._later_size += len(data)
         self._listener.came(self, len(data), self._pending)
         if not waiting:
             self._listener.turns.add(self._take_turn)
@@ -439,7 +442,7 @@ class Spoken:
                 self._later.popleft()
                 piece()
         except Exception:
-            self._later.clear()
+            self._drop_backlog()
             self._connection.abort()
             raise
         self._connection.update()
@@ -452,13 +455,19 @@ class Spoken:
         while later and len(found) < self._pieces and isinstance(piece := later[0], bytes):
             found.append(piece)
             later.popleft()
+        data = b"".join(found)
+        self._later_size -= len(data)
         began = time.perf_counter()
-        self._take(b"".join(found), self._listener.now())
+        self._take(data, self._listener.now())
         took = time.perf_counter() - began
         if took > TURN_S:
             self._pieces = max(1, len(found) // 2)
         elif took < TURN_S / 2 and len(found) == self._pieces:
             self._pieces = min(2 * self._pieces, PIECES_MAX)
+
+    def _drop_backlog(self) -> None:
+        self._later.clear()
+        self._later_size = 0
 
     def _take(self, data: bytes, now: float) -> None:
         waited = self._pending
@@ -470,13 +479,12 @@ class Spoken:
     @property
     def _pending(self) -> int:
         """Bytes that wait: for their turn, or for the rest of their packet."""
-        waiting = sum(len(piece) for piece in self._later if isinstance(piece, bytes))
-        return self._machine.pending + waiting
+        return self._machine.pending + self._later_size
 
     def cut(self, reason: SessionEnd, detail: str) -> None:
         """End the session and the connection at once, whether the other side listens or not."""
         self._is_over = True
-        self._later.clear()
+        self._drop_backlog()
         self._listener.gone(self)
         self._do(lambda: self._machine.close(reason, detail))
         self._connection.abort()

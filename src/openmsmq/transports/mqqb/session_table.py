@@ -157,7 +157,10 @@ class SessionTable:
         replaced = [
             older
             for older in self.of(link.session.peer)
-            if older is not link and not older.is_initiator and place_of(older.address) == place
+            if not older.is_superseded
+            and older is not link
+            and not older.is_initiator
+            and place_of(older.address) == place
         ]
         for older in replaced:
             older.is_superseded = True

@@ -443,7 +443,8 @@ class BinaryTransport:
 
     def carried_by(self, link: Link) -> list[tuple[Peer[Link], ManagedQueue]]:
         """The queues whose messages travel on a link, with their peers."""
-        return [(one, queue) for one in self._peers.values() for queue in one.carried_by(link)]
+        peers = self._peers.values() if link.has_served else ()
+        return [(one, queue) for one in peers for queue in one.carried_by(link)]
 
     def _release(self, link: Link) -> list[ManagedQueue]:
         """Take back what a link carries, to be sent again on another; the queues."""

@@ -12,6 +12,7 @@ from tests.unit.transports.wires import PORT, Net, Peer, Station, pair
 
 from openmsmq.engine.arrivals.duplicates import Owner
 from openmsmq.engine.arrivals.peers import Identity, Pin
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.net.wire import Wire
 from openmsmq.packet.acks import OrderAckBody, ack_body
 from openmsmq.packet.message import UserMessage
@@ -23,6 +24,7 @@ from openmsmq.transports.mqqb.events import SessionEnd as Reason
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.session_table import VERIFY_EVERY, SessionTable
+from openmsmq.transports.peers.peer import Peer as PeerOfLinks
 from openmsmq.types.message import Message
 
 TO_B = r"DIRECT=OS:b\private$\q"
@@ -345,6 +347,36 @@ def test_a_newer_session_from_the_same_place_takes_over_what_the_older_one_carri
     (newer,) = [link for link in a.transport.links if a.transport.carried_by(link)]
     assert newer is not older
     assert not first.is_lost
+
+
+def test_a_flood_of_sessions_costs_each_of_them_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older one is replaced once, and one that carried nothing has no queue to be looked for."""
+    net, a, b = known_b()
+    replaced: list[int] = []
+    looked: list[Link] = []
+    add, carried_by = SessionTable.add, PeerOfLinks.carried_by
+
+    def adding(table: SessionTable, link: Link, now: float) -> list[Link]:
+        found = add(table, link, now)
+        replaced.append(len(found))
+        return found
+
+    def looking(peer: PeerOfLinks[Link], link: Link) -> list[ManagedQueue]:
+        looked.append(link)
+        return carried_by(peer, link)
+
+    monkeypatch.setattr(SessionTable, "add", adding)
+    monkeypatch.setattr(PeerOfLinks, "carried_by", looking)
+    sessions = [claim(net, a, PEER) for _ in range(5)]
+    for session in sessions:
+        session.close()
+    net.run()
+    assert replaced == [0, 1, 1, 1, 1]
+    assert looked == []
+    for end in net.between(a, b):
+        end.cut()
+    net.run()
+    assert looked, "what a lost session carried goes again"
 
 
 def test_an_order_ack_follows_the_session_that_brought_the_last_message() -> None:
