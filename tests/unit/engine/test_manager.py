@@ -619,3 +619,12 @@ def test_what_cannot_be_done_is_not_in_the_audit_log_as_done(manager: Manager) -
     manager.done(local.delete_queue("orders", admin))
     acts = [entry.act for entry in local.audit_entries(0, 100)]
     assert acts == ["create queue", "change queue", "delete queue"]
+
+
+def test_tidy_forgets_queues_that_are_empty_and_not_in_use(manager: Manager) -> None:
+    """MQMR-204."""
+    manager.create("orders")
+    retry = manager.local.subqueue(manager.local.find_queue("orders"), "retry")
+    manager.local.tidy()
+    assert retry.deleted
+    assert not manager.local.find_queue("orders").deleted

@@ -16,7 +16,8 @@ from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import order_queue
-from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.properties.message import PRIORITY_MAX, Acknowledge, MessageClass
+from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 ARRIVAL = Acknowledge.POS_ARRIVAL
@@ -298,6 +299,7 @@ def test_a_known_peer_s_final_acks_are_not_among_those_of_strangers(
     queue = station.core.queues.find_outgoing(order_queue(PARTNER))
     assert queue is not None
     assert queue.properties.purpose is Purpose.ACKNOWLEDGE
+    assert [lookup >> ARRIVAL_BITS for lookup in station.world.lookups(queue)] == [PRIORITY_MAX]
 
 
 def test_final_acks_about_forged_messages_leave_room_for_those_of_a_known_peer(

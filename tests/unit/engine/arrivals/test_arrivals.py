@@ -750,6 +750,7 @@ def test_if_the_queue_is_full_the_message_is_a_dead_letter_here(
     give(strict, packet, express=express)
     dead = strict.world.records(strict.core.queues.dead_letter)
     assert [record.message_class for record in dead] == [FULL] * wanted
+    assert strict.world.count("dead_lettered") == wanted
     reported = [Event.REJECTED] * (not express)
     reported.append(Event.DEAD_LETTERED if wanted else Event.REFUSED)
     assert events(strict, packet) == reported

@@ -400,3 +400,18 @@ def test_a_flood_of_strangers_is_cut_in_larger_steps(
     shelf.commit(shelf.stage(*(f"s{at}" for at in range(205))))
     shelf.commit(shelf.stage("next"))
     assert len(shelf.numbers()) == 205 - 5 - 2 + 1
+
+
+def test_receipts_go_to_the_address_that_the_stream_of_a_message_named() -> None:
+    found = IncomingSequences(MemoryStore().snapshot)
+    packet = parcel("1", place=(4, 9, 8))
+    source = packet[16:32]
+    for scope, stream, address in (
+        (source, transaction_of(packet)[1], "http://a/"),
+        (PEER, transaction_of(packet)[1] + 1, "http://b/"),
+    ):
+        key = scope + destination_key(packet)
+        found.stage(key, LAST._replace(id=stream, number=9, source=source, receipts_to=address))
+        found.committed({key})
+    assert found.receipts_to(source, packet) == "http://a/"
+    assert found.receipts_to(PEER, packet) == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.world import NOW, World, letter
@@ -15,6 +17,7 @@ from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import QueueQuotaExceeded, ReceiveTimeout, StorageFailed
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 
 
@@ -76,6 +79,8 @@ def test_it_arrives_when_it_is_due_behind_those_that_came_before(
     assert world.bodies(queue) == ["now", "late"]
     assert [record.arrived_time for record in world.records(queue)] == [NOW, NOW + 3]
     assert world.reported(late)[:1] == [(Event.DELAYED, "q")]
+    first = world.core.history.of(world.core.snapshot, PacketView(late.packet).identifier)[0]
+    assert first.extra == f"{datetime.fromtimestamp(NOW + 3, UTC):%Y-%m-%d %H:%M:%S} UTC"
     assert (Event.ARRIVED, "q") in world.reported(late)
 
 

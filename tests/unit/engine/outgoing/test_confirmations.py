@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from tests.unit.engine.station import Station
 from tests.unit.engine.world import ME, commit_all, letter
 
+from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.outgoing.sequences import OUTGOING
 from openmsmq.engine.storage.history import Event
 from openmsmq.errors import StorageFailed
@@ -83,6 +86,26 @@ def test_the_last_word_is_about_the_message_with_that_number_and_identifier(
     commit_all(station.core)
     assert found[:3] == [None, None, None]
     assert (queue.messages, len(after)) == (2, 1)
+
+
+def test_with_the_last_word_about_its_last_message_a_sequence_is_over() -> None:
+    station = Station()
+    station.world.send_in(station.out, letter("1", number=1, transactional=True, dead_letter=True))
+    station.pump()
+    queue = station.out
+    (sequence,) = queue.sequences.all
+    after: list[Callable[[], None]] = []
+
+    def apply(batch: Batch) -> None:
+        sent = station.confirmations.find(batch, queue, sequence, 1, 1)
+        assert sent is not None
+        station.confirmations.confirm(batch, sent, MessageClass.ACK_RECEIVE, after)
+
+    station.core.submit(apply, lambda: after.pop()(), lambda error: None)
+    commit_all(station.core)
+    assert queue.messages == 0
+    assert queue.sequences.all == []
+    assert not station.rows(OUTGOING)
 
 
 def test_a_sequence_of_the_past_that_was_overtaken_leaves_whole(station: Station) -> None:

@@ -25,11 +25,12 @@ def test_a_row_of_another_size_is_refused(row: bytes) -> None:
 def test_rows_are_found_by_their_sequence() -> None:
     store = MemoryStore()
     writer = store.begin()
-    others = [PARKED, PARKED._replace(number=8), PARKED._replace(sequence=(5, 7))]
+    last = PARKED._replace(number=0xFFFFFFFF)
+    others = [PARKED, PARKED._replace(number=8), PARKED._replace(sequence=(5, 7)), last]
     for one in others:
         writer.put(Table.TRANSFER, one.key, one.row)
     store.commit()
     store.refresh()
     found = parked_rows(store.snapshot, OutgoingSequence(5, 6, 1, 1))
-    assert [read_parked(*row).number for row in found] == [7, 8]
+    assert [read_parked(*row).number for row in found] == [7, 8, last.number]
     assert parked_sequences(store.snapshot) == {(5, 6), (5, 7)}

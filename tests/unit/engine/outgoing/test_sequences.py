@@ -307,3 +307,12 @@ def test_only_so_many_starts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     starts.keep([4, 5], packets[3:])
     assert starts.take([1]) is starts.take([2]) is None
     assert starts.take([3, 4, 5]) == packets[2:]
+
+
+def test_acknowledgements_of_one_number_are_counted() -> None:
+    sequence, found = OutgoingSequence(NOW, 3, 9, 100), Sequences()
+    for number, now in ((5, NOW), (7, NOW + 1), (7, NOW + 2), (6, NOW + 3)):
+        found.note_ack(sequence, number, now)
+    last = found.last_ack
+    assert last is not None
+    assert (last.number, last.previous, last.time, last.count) == (7, 5, NOW + 2, 2)

@@ -9,7 +9,7 @@ from openmsmq.engine.storage.audit import NOT_RECORDED
 from openmsmq.engine.storage.limits import AUDIT_TEXT_MAX, DENIALS_AT_ONCE, DENIALS_PER_SECOND
 from openmsmq.errors import StorageFull
 from openmsmq.types.caller import INTERNAL, Caller, Grant
-from openmsmq.types.history import AuditEntry
+from openmsmq.types.history import AuditEntry, FileChange
 
 ANNA = Caller("a program", Grant("admin", user="anna"))
 
@@ -112,3 +112,19 @@ def test_entries_that_come_during_a_commit_are_written_by_the_next(world: World)
     core.store.commit()
     core.finish_commit()
     assert [entry.target for entry in entries(world)] == ["1", "2"]
+
+
+def test_what_others_did_to_a_file_is_taken_in_once(world: World) -> None:
+    audit = world.core.audit
+    change = FileChange(1, NOW, "user:anna", "create token", "t", "", "a command")
+    audit.follow("tokens", [change], "as written", edit="")
+    commit(world.core)
+    assert not world.core.wants_commit, "all of it is written"
+    audit.follow("tokens", [change], "as written", edit="")
+    assert not world.core.wants_commit, "there is nothing new"
+    audit.follow("tokens", [change], "by hand", edit="")
+    commit(world.core)
+    assert [(entry.act, entry.target) for entry in entries(world.restart())] == [
+        ("create token", "t"),
+        ("edit file", "tokens"),
+    ]

@@ -75,6 +75,17 @@ def test_a_crash_before_the_commit_leaves_all_as_it_was(world: World, queue: Man
     assert again.done(epochs(again).commit("w", 1, ["w/1/0/a"])) is True
 
 
+def test_after_a_crash_behind_it_nothing_of_the_epoch_is_left(
+    world: World, queue: ManagedQueue
+) -> None:
+    for xid in ("w/1/0/a", "w/1/0/b"):
+        prepare(world, queue, xid)
+    epochs(world).commit("w", 1, ["w/1/0/a"])
+    world.commit()
+    again = world.restart()
+    assert list(again.core.prepared) == []
+
+
 def test_if_one_winner_cannot_be_committed_none_is_and_nothing_is_decided(
     world: World, queue: ManagedQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:

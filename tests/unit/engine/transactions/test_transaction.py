@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.engine.world import World, letter, message
+from tests.unit.engine.world import HERE, World, letter, message
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.transaction import (
@@ -15,6 +15,7 @@ from openmsmq.engine.transactions.transaction import (
 )
 from openmsmq.errors import TransactionSequence
 from openmsmq.packet.headers.transaction import TransactionFlags
+from openmsmq.properties.message import Acknowledge, MessageClass
 
 
 @pytest.fixture
@@ -174,3 +175,21 @@ def test_a_prepared_receive_whose_message_is_gone_is_left_out(
     only_queue = {queue.number: ManagedQueue(queue.number, queue.properties)}
     world.done(world.transactions.commit(transaction))
     assert load_transactions(world.core.snapshot, only_queue) == ([], [])
+
+
+def test_only_those_that_were_rejected_are_acknowledged_as_such(world: World) -> None:
+    queue, admin = world.queue("orders", transactional=True), world.queue("admin")
+    wanted = Acknowledge.POS_RECEIVE | Acknowledge.NEG_RECEIVE
+    for number, body in enumerate("abc", 1):
+        admin_name = HERE + "admin"
+        sent = letter(body, number=number, transactional=True, acknowledge=wanted, admin=admin_name)
+        world.send_in(queue, sent)
+    transaction = world.transactions.begin()
+    taken = world.take(queue, 3, transaction)
+    transaction.rejected.add((queue, taken[1].lookup))
+    world.done(world.transactions.commit(transaction))
+    found = [view.message_class for view in world.views(admin)]
+    assert sorted(found) == [
+        *([MessageClass.ACK_RECEIVE] * 2),
+        MessageClass.NACK_RECEIVE_REJECTED,
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
 from tests.unit.transports.mqqb.test_link import bodies, messages, opened
 from tests.unit.transports.wires import Net, Station, state
@@ -79,6 +81,21 @@ def test_messages_are_sent_again_by_the_schedule() -> None:
     assert times == [0, 30, 60, 90, 390, 690, 990, 2790, 4590, 6390, 27990, 49590]
     assert resends(deaf) == len(times) - 1
     assert deaf.queue.messages == 1
+
+
+def test_they_are_sent_again_at_once_if_someone_asks_for_it() -> None:
+    """Resend Transactional Sequence ([MS-MQMR] 3.1.4.2): not while nothing may be sent."""
+    deaf = Deaf()
+    deaf.send("1", "2")
+    deaf.hear()
+    manager = deaf.a.local
+    deaf.a.enter(partial(manager.resend, deaf.queue))
+    deaf.net.run()
+    assert [text for _, text in deaf.hear()] == ["1", "2"]
+    for ask in (manager.pause, manager.resend):
+        deaf.a.enter(partial(ask, deaf.queue))
+    deaf.net.run()
+    assert deaf.hear() == []
 
 
 def test_all_of_them_are_in_their_order_and_with_their_numbers() -> None:

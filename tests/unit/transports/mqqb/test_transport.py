@@ -174,6 +174,19 @@ def test_a_manager_that_is_not_there_is_tried_again_and_again() -> None:
     assert (way.failures, way.last_error) == (0, ""), "messages are taken"
 
 
+def test_an_attempt_that_was_asked_for_takes_the_place_of_the_one_that_was_due() -> None:
+    net, a, b = pair()
+    b.die()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.wait(1)
+    a.enter(lambda: a.local.retry(queue))
+    net.run()
+    net.wait(3)
+    times = [attempt.at for attempt in net.tries]
+    assert times == [0, 0.25, 0.75, 1, 1.25, 1.75, 2.75], "not twice at 1.75"
+
+
 def test_the_first_delay_is_short_again_after_a_session() -> None:
     net, a, b = pair()
     b.die()

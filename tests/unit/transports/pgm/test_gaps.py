@@ -31,10 +31,11 @@ def test_a_confirmation_restarts_the_wait_for_data() -> None:
 
 def test_waits_that_no_longer_count_take_no_memory() -> None:
     missing = MissingPackets(PgmTiming(), lambda: 0.03)
+    missing.add(4, 0.0)
     missing.add(5, 0.0)
     for turn in range(1000):
         missing.confirmed([5], float(turn))
-        missing.due(0.0, 5)
+        missing.due(0.0, 5)  # 4 has longer to wait, so that those behind it are not looked at
     assert len(missing._waits) < 100
-    [(number, wait)] = missing.due(2000.0, 5)
-    assert (number, wait.state) == (5, RepairState.WAIT_DATA)
+    [(first, _), (number, wait)] = missing.due(2000.0, 4)
+    assert (first, number, wait.state) == (4, 5, RepairState.WAIT_DATA)

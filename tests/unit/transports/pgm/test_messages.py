@@ -81,7 +81,8 @@ def test_fragments_are_joined_in_order_only() -> None:
     reader = MessageReader()
     assert not read(reader, last)
     assert not reader.counts, "a late joiner has seen no first part"
-    assert read(reader, first, last) == [b"fragments"]
+    for _ in range(2):
+        assert read(reader, first, last) == [b"fragments"]
     other = data(5, whole[50:], ApduFragment(3, 50, length))
     assert not read(reader, first, other)
     assert reader.counts["bad fragments"] == 1

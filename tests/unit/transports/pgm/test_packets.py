@@ -58,6 +58,35 @@ def test_a_changed_packet_is_malformed_or_read(extra: bytes, value: int, at: int
         decode(bytes(raw))
 
 
+def damaged(packet: PgmData | Spm | Nak, changes: dict[int, int]) -> bytes:
+    """A packet with other bytes at some places; its checksum is right unless it is one of them."""
+    raw = bytearray(packet.pack())
+    for at, value in changes.items():
+        raw[at] = value
+    if not changes.keys() & {6, 7}:
+        raw[6:8] = bytes(2)
+        raw[6:8] = checksum(raw).to_bytes(2)
+    return bytes(raw)
+
+
+@pytest.mark.parametrize(
+    ("packet", "changes", "words"),
+    [
+        (PgmData(TSI, 8001, (), 7, 1, b"data"), {6: 0, 7: 0}, "PGM.Checksum at offset 6: a data"),
+        (PgmData(TSI, 8001, (), 7, 1, b"data"), {6: 1}, "PGM.Checksum at offset 6: it is wrong"),
+        (PgmData(TSI, 8001, (), 7, 1, b"data"), {15: 9}, "PGM.TSDULength at offset 14: 9 is not 4"),
+        (Spm(TSI, 8001, (), 1, 1, 1, HERE), {4: 0x42}, "PGM.Type at offset 4: 0x42 is none"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(
+    packet: PgmData | Spm, changes: dict[int, int], words: str
+) -> None:
+    """PGM-015, PGM-133."""
+    with pytest.raises(Malformed) as caught:
+        decode(damaged(packet, changes))
+    assert str(caught.value).startswith(words)
+
+
 def test_options_that_are_unknown_are_passed_over() -> None:
     """PGM-037."""
     packet = decode(PgmData(TSI, 8001, (PacketOption(0x55, b"1234"),), 7, 1, b"data").pack())

@@ -27,10 +27,11 @@ ADMIN = "DIRECT=HTTP://a/msmq/private$/admin"
 
 def test_one_receipt_covers_many_messages() -> None:
     """SRMP-116, SRMP-117, SRMP-205 to SRMP-207, SRMP-210: 500 ms after the last of them."""
-    web, a, _ = web_pair()
+    web, a, b = web_pair()
     send(a, *map(str, range(20)))
     web.wait(5)
     assert sum(is_receipt(request) for request in web.requests) == 1
+    assert (b.receipts.sent, b.receipts.failures) == (1, 0)
 
 
 def post(number: int) -> Request:

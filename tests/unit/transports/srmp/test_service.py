@@ -60,7 +60,7 @@ class Running:
 def test_a_message_goes_from_one_manager_to_another() -> None:
     """SRMP-001 to SRMP-003: and the port of a URL says which of them it is for.
 
-    The answer is heard: nothing is left to be sent.
+    The answer is heard: nothing is left to be sent. What is stopped leaves no connection.
     """
 
     async def run() -> None:
@@ -77,8 +77,15 @@ def test_a_message_goes_from_one_manager_to_another() -> None:
         async with asyncio.timeout(20):
             while handle.queue.messages or not orders.messages:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
+        server = far.service.listener._server
+        assert len(server.connections) == 1
         await near.stop()
+        async with asyncio.timeout(20):
+            while server.connections:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         await far.stop()
+        assert far.service.receipts is not None
+        assert far.service.receipts._is_stopped
 
     asyncio.run(run())
 
