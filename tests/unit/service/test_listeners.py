@@ -19,17 +19,18 @@ from openmsmq.access.tokens import Tokens
 from openmsmq.clock import SystemClock
 from openmsmq.directory.service import DirectoryService
 from openmsmq.engine.manager import QueueManager
-from openmsmq.errors import InvalidParameter
+from openmsmq.errors import InvalidParameter, StorageFailed
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.service.listeners import StandardListeners, server_tls
-from openmsmq.service.service import ServiceListener
+from openmsmq.service.service import Service, ServiceListener
 from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.caller import Grant
+from openmsmq.types.manager_state import ManagerState
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,59 @@ def test_the_console_tells_how_it_goes_before_the_store_is_open(config: Config) 
         assert await status(where, "/metrics", tls=False) == 200
         await early["console"].stop("enough")
         await driver.close()
+
+    asyncio.run(check())
+
+
+class _Slow:
+    """A listener that closes when someone has looked."""
+
+    def __init__(self, listener: ServiceListener, is_seen: asyncio.Event) -> None:
+        self.start = listener.start
+        self._listener = listener
+        self._is_seen = is_seen
+
+    async def stop(self, reason: str) -> None:
+        await self._is_seen.wait()
+        await self._listener.stop(reason)
+
+
+def test_health_is_bad_from_the_moment_in_which_the_store_fails(config: Config) -> None:
+    """Until the service has ended: who looks does not wait for what is still being closed."""
+    opened: list[tuple[QueueManager, LoopDriver]] = []
+    is_seen = asyncio.Event()
+
+    class Watched(StandardListeners):
+        def late(
+            self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
+        ) -> Mapping[str, ServiceListener]:
+            opened.append((local, driver))
+            found = super().late(local, driver, config, tokens)
+            return {name: _Slow(listener, is_seen) for name, listener in found.items()}
+
+    async def check() -> None:
+        service = Service(config, Watched(config), reload=lambda: config)
+        running = asyncio.create_task(service.run())
+        while service.state is not ManagerState.READY:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        where = "{}:{}".format(*service._addresses["console"])
+        assert await status(where, "/healthz", tls=False) == 200
+        [(local, driver)] = opened
+        store = local.store
+
+        def broken() -> None:
+            store.abort()
+            raise StorageFailed("EIO")
+
+        store.commit = broken  # type: ignore[method-assign]
+        with pytest.raises(StorageFailed):
+            await driver.wait(lambda: local.create_queue("orders"))
+        assert await status(where, "/healthz", tls=False) == 503
+        is_seen.set()
+        with pytest.raises(StorageFailed, match="EIO"):
+            await running
+        with pytest.raises(aiohttp.ClientConnectionError):
+            await status(where, "/healthz", tls=False)
 
     asyncio.run(check())
 
