@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 import openmsmq
 from openmsmq import Message
@@ -314,6 +315,19 @@ def test_settings_and_views_are_kept(page: Page, shop: Place) -> None:
         page.keyboard.press("e")
     lines = Path(download.value.path()).read_text().splitlines()
     assert {json.loads(line)["label"][:5] for line in lines} == {"order"}
+
+
+def test_what_comes_late_is_shown(page: Page, shop: Place) -> None:
+    """A page asks every two seconds; an answer that takes longer is waited for."""
+
+    def late(route: Route) -> None:
+        time.sleep(3)
+        route.continue_()
+
+    page.route("**/api/v1/managers", late)
+    page.goto(shop.place)
+    page.wait_for_selector("[aria-label='Managers'] >> text=ready")
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_help_names_the_keys_and_letters_can_be_switched_off(page: Page, shop: Place) -> None:
