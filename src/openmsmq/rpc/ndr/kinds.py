@@ -48,6 +48,7 @@ class Integer(NdrKind):
     """An integer, perhaps with a range ([MS-RPCE] 2.2.4.10)."""
 
     def __init__(self, code: str, least: int | None = None, most: int | None = None) -> None:
+        assert (least is None) == (most is None), "a range has two ends"
         self.code = code
         self.alignment = self.widest = CODES[code]
         self.least, self.most = least, most

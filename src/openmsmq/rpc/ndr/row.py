@@ -30,9 +30,9 @@ class FieldRow:
         self.size = size
         self._names = tuple(name for name, _ in fields)
         self._ranges = [
-            (at, 0 if kind.least is None else kind.least, kind.most)
+            (at, kind.least, kind.most)
             for at, (_, kind) in enumerate(fields)
-            if isinstance(kind, Integer) and kind.most is not None
+            if isinstance(kind, Integer) and kind.least is not None and kind.most is not None
         ]
         self._uuids = [
             (at, name)
@@ -66,6 +66,7 @@ class FieldRow:
 
     def _fail(self, reader: NdrReader, values: Scope) -> NoReturn:
         """Name the first field that is wrong."""
+        reader.align_to(self.alignment)
         for name, kind in self._fields:
             values[name] = kind.read(reader, name, values)
         raise AssertionError("the fields are right")

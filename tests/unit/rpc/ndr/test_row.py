@@ -98,3 +98,13 @@ def test_a_row_that_is_wrong_is_refused_as_its_fields_are(data: bytes) -> None:
             read(data)
         found.append(str(refused.value))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("size", range(1, 24))
+def test_a_row_is_aligned_before_its_fields_are_looked_at(size: int) -> None:
+    """MQRR-022: one by one, and without the gap before them, they might fit."""
+    row = FieldRow(tuple({"a": BYTE, "b": HYPER}.items()), 8)
+    reader = NdrReader(bytes(size))
+    reader.u8("before")
+    with pytest.raises(Malformed):
+        row.read(reader, {})
