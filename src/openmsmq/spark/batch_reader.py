@@ -22,7 +22,7 @@ from openmsmq.spark.block import Block
 from openmsmq.spark.fleet import at_once
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import bands, connect, open_queue, queue_names
-from openmsmq.spark.tasks import Range, Span, Task, one_ahead, packed, size_of_tasks
+from openmsmq.spark.tasks import Range, Span, Task, keep_loaded, one_ahead, packed, size_of_tasks
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 
@@ -80,6 +80,7 @@ class BatchReader(DataSourceReader):
         """The messages of a task that are still there."""
         if not isinstance(partition, Task):
             return  # Spark has a task without one if there is nothing to read
+        keep_loaded()
         with connect(self._options, partition.manager, patient=True) as manager:
 
             def found() -> Iterator[tuple[str, Block]]:

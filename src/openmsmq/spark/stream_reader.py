@@ -41,7 +41,15 @@ from openmsmq.spark.subscribed import (
     latest,
     left_out,
 )
-from openmsmq.spark.tasks import Range, Task, one_ahead, packed, size_of_tasks, split
+from openmsmq.spark.tasks import (
+    Range,
+    Task,
+    keep_loaded,
+    one_ahead,
+    packed,
+    size_of_tasks,
+    split,
+)
 from openmsmq.types.access import Access
 
 try:
@@ -370,6 +378,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a part, the same whenever it is read."""
         assert isinstance(partition, Positions)
+        keep_loaded()
         with connect(self._options, partition.manager, patient=True) as manager:
             paths = dict.fromkeys(one.queue for one in partition.ranges)
 

@@ -6,9 +6,11 @@ manager share a task, and large ones are split.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, TypeVar
 
 from pyspark.sql.datasource import InputPartition
@@ -77,3 +79,12 @@ def one_ahead(items: Iterator[T]) -> Iterator[T]:
         while (item := coming.result()) is not None:
             coming = beside.submit(next, items, None)
             yield item
+
+
+@cache
+def keep_loaded() -> None:
+    """In a worker: leave what is loaded out of garbage collections, once.
+
+    Spark makes a full collection after every task, which took longer than to read its messages.
+    """
+    gc.freeze()

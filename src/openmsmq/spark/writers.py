@@ -24,7 +24,7 @@ from openmsmq.errors import EpochDecided, InvalidParameter
 from openmsmq.spark.options import Options
 from openmsmq.spark.rows import messages, packets
 from openmsmq.spark.service import connect, open_queue
-from openmsmq.spark.tasks import one_ahead
+from openmsmq.spark.tasks import keep_loaded, one_ahead
 from openmsmq.types.access import Access
 
 _ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -68,6 +68,7 @@ class TransactionalWriter:
         """Send the rows of a task in a transaction of its own, and prepare it."""
         context = TaskContext.get()
         assert context is not None, "a task has its context"
+        keep_loaded()
         place = f"{context.partitionId()}/{context.taskAttemptId()}"
         # Numbers of attempts begin again with every application, so they alone are no names.
         xid = f"{self._writer}/{epoch}/{place}-{uuid4().hex[:12]}"

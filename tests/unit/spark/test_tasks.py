@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -63,3 +65,11 @@ def test_what_goes_wrong_is_found_in_its_place() -> None:
     assert next(found) == 1
     with pytest.raises(ValueError, match="broken"):
         next(found)
+
+
+def test_what_is_loaded_is_left_out_of_collections_once() -> None:
+    code = "import gc; from openmsmq.spark.tasks import keep_loaded as keep; keep()"
+    code += "; first = gc.get_freeze_count(); kept = [[] for _ in range(999)]; keep()"
+    code += "; print(first > 0, gc.get_freeze_count() == first)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.split() == ["True", "True"]

@@ -25,6 +25,7 @@ from openmsmq.pipelines.archive.stores import ArchivePlace
 from openmsmq.pipelines.location import DataFolder
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
+from openmsmq.spark.tasks import keep_loaded
 
 ROWS: Final = 25_000
 "Rows of a task, about."
@@ -78,6 +79,7 @@ class ArchiveReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of some files."""
         assert isinstance(partition, Part)
+        keep_loaded()
         data = self._place.open().data
         for file in partition.files:
             yield from read_file(data, file, self._names, self._batches)
