@@ -35,6 +35,7 @@ BATCH: Final = 1000
 AHEAD: Final = 4
 FEW: Final = 5000
 "Rows that are written before it is measured."
+QUEUES: Final = 1000
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -175,13 +176,18 @@ class Bench:
         print(f"{what:<44} {each}   {self._count / seconds:>9,.0f} rows/s", flush=True)
         return sum(parts)
 
-    def _first(self, what: str, work: Callable[[], object]) -> None:
-        """The same with few rows: for compilers, and to know what it costs to start."""
-        before = self._processes.now()
+    def _seconds(self, what: str, work: Callable[[], object]) -> None:
+        """Seconds of processors, not for a row."""
+        before, start = self._processes.now(), time.perf_counter()
         work()
         *parts, compilers = self._processes.now().since(before, 1_000_000)
         each = "  ".join(f"{part:6.2f}" for part in (*parts, sum(parts), compilers))
-        print(f"{f'{what}, {FEW} rows':<44} {each}   seconds", flush=True)
+        lasted = time.perf_counter() - start
+        print(f"{what:<44} {each}   seconds ({lasted:.1f} in all)", flush=True)
+
+    def _first(self, what: str, work: Callable[[], object]) -> None:
+        """The same with few rows: for compilers, and to know what it costs to start."""
+        self._seconds(f"{what}, {FEW} rows", work)
 
     def _read(self, queue: str, schema: str = "") -> DataFrame:
         reader = self._spark.read.format("msmq").option("manager", self._queues.address)
@@ -234,12 +240,29 @@ class Bench:
         found = self._spark.read.parquet(str(self._folder / "stream")).count()
         assert found == self._count, found
 
-    def _to_parquet(self, queue: str) -> None:
+    def queues(self) -> None:
+        """Many queues with one message each, in one batch of a stream."""
+        self._queues.fill("one-first", 1)
+        self._seconds(
+            "stream, one queue with one message", lambda: self._to_parquet("one-*", "one-first")
+        )
+        with openmsmq.connect(self._queues.address) as manager:
+            for number in range(QUEUES):
+                manager.create_queue(f"many-{number}").send(Message(body(number)))
+        self._seconds(
+            f"stream, {QUEUES:,} queues with one message",
+            lambda: self._to_parquet("many-*", "many"),
+        )
+        found = self._spark.read.parquet(str(self._folder / "many")).count()
+        assert found == QUEUES, found
+
+    def _to_parquet(self, queue: str, name: str = "") -> None:
         source = self._spark.readStream.format("msmq")
         source = source.option("manager", self._queues.address).option("queue", queue)
         sink = source.load().writeStream
-        sink = sink.format("parquet").option("path", str(self._folder / queue))
-        sink = sink.option("checkpointLocation", str(self._folder / f"checkpoint-{queue}"))
+        name = name or queue
+        sink = sink.format("parquet").option("path", str(self._folder / name))
+        sink = sink.option("checkpointLocation", str(self._folder / f"checkpoint-{name}"))
         sink.trigger(availableNow=True).start().awaitTermination()
 
     def replay(self) -> None:
@@ -273,6 +296,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], None]]] = {
     "write": Bench.write,
     "stream": Bench.stream,
     "replay": Bench.replay,
+    "queues": Bench.queues,
 }
 
 
