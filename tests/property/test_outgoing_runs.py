@@ -22,11 +22,18 @@ from openmsmq.engine.messages import expiry_sweep
 from openmsmq.engine.outgoing import confirmations
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE
 from openmsmq.engine.queues import purge
-from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, flags_of
+from openmsmq.engine.queues.slices import RunSlice, expanded
+from openmsmq.engine.storage.layout import Owed
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import MessageClass
+from openmsmq.transports.mqqb.sent import (
+    SentToken,
+    entry_tokens,
+    flags_in,
+    parts_of,
+    slice_tokens,
+)
 from openmsmq.types.message import Message
 from openmsmq.types.queues import QueueKind
 
@@ -49,7 +56,7 @@ class Side:
     def _begin(self, manager: Manager) -> None:
         self.manager = manager
         self.local = manager.local
-        self.taken: list[Entry] = []
+        self.taken: list[SentToken] = []
         self.queue = manager.open(THERE)
         self.local.dispatcher.pause(self.queue)  # so that it stays when it is empty
         self.local.dispatcher.resume(self.queue)
@@ -83,19 +90,25 @@ class Side:
         self.manager.done(end(transaction))
 
     def take(self, count: int, size: int) -> list[tuple[int, bytes]]:
-        found = self.local.dispatcher.take(self.out, count, size, PARTNER)
-        self.taken += found
-        return [(entry.lookup, entry.packet) for entry in found]
+        found = self.local.dispatcher.take_parts(self.out, count, size, PARTNER)
+        for part in found:
+            if isinstance(part, RunSlice):
+                self.taken += slice_tokens(self.queue, part)
+            else:
+                self.taken += entry_tokens(self.queue, [part])
+        return [(entry.lookup, entry.packet) for entry in expanded(found)]
 
     def deliver(self, start: int, count: int) -> None:
-        plain = [entry for entry in self.taken if not flags_of(entry.record) & Owed.TRANSACTIONAL]
-        self.local.dispatcher.delivered(self.out, plain[start : start + count], "there")
+        plain = [token for token in self.taken if not flags_in(token[1]) & Owed.TRANSACTIONAL]
+        for _, parts in parts_of(plain[start : start + count]):
+            self.local.dispatcher.delivered(self.out, parts, "there")
 
     def refuse(self, start: int, count: int) -> None:
-        self.local.dispatcher.refused(self.out, self.taken[start : start + count])
+        for _, parts in parts_of(self.taken[start : start + count]):
+            self.local.dispatcher.refused(self.out, parts)
 
     def acknowledge(self, place: int) -> None:
-        sent = [entry.lookup for entry in self.taken if entry.lookup >= LOOKUP_BASE]
+        sent = [lookup for _, _, lookup in self.taken if lookup >= LOOKUP_BASE]
         if not sent:
             return
         lookup = sent[place % len(sent)]
@@ -106,18 +119,19 @@ class Side:
 
     def fail(self, place: int) -> None:
         """The last word about one of them: it was not accepted."""
-        sent = [entry for entry in self.taken if entry.lookup >= LOOKUP_BASE]
+        sent = [token for token in self.taken if token[2] >= LOOKUP_BASE]
         if not sent:
             return
-        entry = sent[place % len(sent)]
-        sequence = self.out.sequences.of(entry.lookup)
+        _, part, lookup = sent[place % len(sent)]
+        packets = {entry.lookup: entry.packet for entry in expanded([part])}
+        sequence = self.out.sequences.of(lookup)
         after: list[Any] = []
 
         def apply(batch: Batch) -> None:
             if sequence is None:
                 return
-            number = sequence.number(entry.lookup)
-            identifier = int.from_bytes(entry.packet[56:60], "little")
+            number = sequence.number(lookup)
+            identifier = int.from_bytes(packets[lookup][56:60], "little")
             find = self.local.confirmations.find
             found = find(batch, self.queue, sequence, number, identifier)
             if found is not None:

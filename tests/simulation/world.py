@@ -21,8 +21,8 @@ from openmsmq.engine.messages import sparse_runs
 from openmsmq.engine.outgoing import confirmations, sequence_numbers, sequences
 from openmsmq.engine.outgoing import dispatch as dispatcher
 from openmsmq.engine.queues import purge as emptying
-from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Part, expanded
 from openmsmq.engine.storage import recovery, runs
 from openmsmq.engine.transactions import transaction
 from openmsmq.packet.view import PacketView
@@ -570,9 +570,9 @@ def repeatable(world: World) -> Iterator[None]:
     def of_link(made: Link) -> int:
         return hashes.setdefault(id(made), next(numbers))
 
-    def watched(made: Link, queue: ManagedQueue, entries: list[Entry]) -> None:
+    def watched(made: Link, queue: ManagedQueue, parts: list[Part]) -> None:
         links[made] = None  # so that no other gets its number
-        for entry in entries:
+        for entry in expanded(parts):
             view = PacketView(entry.packet)
             uid = view.app_specific
             world.ledger.handed.add(uid)
@@ -580,7 +580,7 @@ def repeatable(world: World) -> Iterator[None]:
             if letter is not None and view.message_class == NORMAL:
                 letter.identifier = view.identifier
                 world.sent.setdefault(letter.uid, []).append((hash(made), next(places)))
-        send(made, queue, entries)
+        send(made, queue, parts)
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(Link, "_send", watched))

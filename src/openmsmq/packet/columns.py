@@ -18,7 +18,7 @@ from openmsmq.errors.peer import Malformed
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.base import BaseHeader
 from openmsmq.packet.headers.user import UserHeaderStart
-from openmsmq.packet.walk import USER, u32
+from openmsmq.packet.walk import FLAGS, USER, after_names, numbered, u32
 
 SIZE: Final = BaseHeader.offset_of("PacketSize")
 SENT: Final = USER + UserHeaderStart.offset_of("SentTime")
@@ -103,9 +103,36 @@ class PacketColumns:
         self._words[at::step] = array("I", (sent_time,)) * self._count
         self._words[at + 1 :: step] = array("I", range(first_id, first_id + self._count))
 
+    def place(self, start: int, fixed: Sequence[int], *counted: Sequence[int]) -> None:
+        """Let all have the same numbers there, and others behind them."""
+        at, step, count = start // _WORD, self._step, self._count
+        columns = [array("I", (number,)) * count for number in fixed]
+        columns += [array("I", numbers) for numbers in counted]
+        for offset, column in enumerate(columns, at):
+            self._words[offset::step] = column
+
     def packets(self) -> bytes:
         """The packets as they are now."""
         return self._words.tobytes()
+
+
+def numbered_run(
+    packets: bytes,
+    sizes: Sequence[int],
+    ordinal: int,
+    time_stamp: int,
+    numbers: Sequence[int],
+    previous: Sequence[int],
+) -> bytes:
+    """Messages one after the other with their places in a sequence (`walk.numbered`)."""
+    end = after_names(packets, u32(packets, FLAGS)[0])
+    if min(sizes) == max(sizes) and not sizes[0] % _WORD and not end % _WORD:
+        columns = PacketColumns(packets, len(sizes))
+        if columns.equal(FLAGS, packets[FLAGS:end]):
+            columns.place(end + _WORD, (ordinal, time_stamp), numbers, previous)
+            return columns.packets()
+    each = split_packets(packets, len(sizes))
+    return b"".join(numbered(each, ordinal, time_stamp, numbers, previous))
 
 
 def numbered_packets(

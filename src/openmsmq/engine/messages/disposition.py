@@ -228,7 +228,8 @@ class Dispositions:
         batch.count(EVENTS[reason].word, len(part))
         if reason in TOTALS:
             batch.total(queue, TOTALS[reason], len(part))
-        batch.note_slice(EVENTS[reason], queue, part, by, _words(reason, queue))
+        event = _event(reason, part.run.record.flags)
+        batch.note_slice(event, queue, part, by, _words(reason, queue))
 
     def finalize(
         self,
@@ -315,14 +316,12 @@ class Dispositions:
         words: str = "",
     ) -> Sequence[bytes]:
         """Count messages that leave and keep it in their history; the starts of their packets."""
-        event = EVENTS[reason]
-        batch.count(event.word, len(gone))
+        batch.count(EVENTS[reason].word, len(gone))
         if reason in TOTALS:
             batch.total(queue, TOTALS[reason], len(gone))
         if not batch.keeps_history or not gone:
             return ()
-        if event is Event.DELIVERED and not flags_of(gone[0][1]) & _TRANSACTIONAL:
-            event = Event.HANDED_OVER  # no more is known
+        event = _event(reason, flags_of(gone[0][1]))
         starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
         batch.note_many(event, queue, gone, starts, by, words or _words(reason, queue))
         return starts
@@ -443,6 +442,13 @@ class Dispositions:
             batch.drop_packet(*packet_place(raw))
         else:
             self._keep(batch, target, [(lookup, raw, start)], reason)
+
+
+def _event(reason: MessageClass, flags: int) -> Event:
+    """What the history calls it; a message outside transactions was handed over, no more."""
+    event = EVENTS[reason]
+    is_vague = event is Event.DELIVERED and not flags & _TRANSACTIONAL
+    return Event.HANDED_OVER if is_vague else event
 
 
 def _fits(target: ManagedQueue, size: int, used: int) -> bool:

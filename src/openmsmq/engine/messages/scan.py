@@ -28,6 +28,7 @@ from openmsmq.engine.storage.record_columns import columns_of, read_together
 from openmsmq.engine.storage.runs import (
     Found,
     first_arrival,
+    has_runs,
     is_member,
     members_of,
     plain_after,
@@ -206,7 +207,7 @@ def first_sendable(
 
 def _first_stored(snapshot: Snapshot, queue: ManagedQueue, count: int) -> list[Found]:
     """The first messages of an outgoing queue that are free."""
-    if next(runs_after(snapshot, queue.number, 0), None) is not None:
+    if has_runs(snapshot, queue.number):
         return first_readable(snapshot, queue, count)
     found: list[Found] = []
     for after, last in queue.parts_after(0):

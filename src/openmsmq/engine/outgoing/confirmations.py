@@ -7,8 +7,9 @@ Who may say so is for the transport to decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import islice
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch
@@ -21,6 +22,7 @@ from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence, fo
 from openmsmq.engine.outgoing.transport import AddressKind, kind_of
 from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
     NEVER,
@@ -32,8 +34,15 @@ from openmsmq.engine.storage.layout import (
     flags_of,
     place_and_expiry,
 )
-from openmsmq.engine.storage.runs import is_member, split_members, stored_between
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.runs import (
+    Found,
+    is_member,
+    plain_after,
+    runs_after,
+    split_members,
+    stored_between,
+)
+from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
 
@@ -95,26 +104,39 @@ class Confirmations:
         """Messages between two places have reached their queue; some with each commit."""
         core = self._core
         lookups: list[int] = []
-        seen: list[int] = []
+        slices: list[RunSlice] = []
+        behind = end
 
         def apply(batch: Batch) -> None:
-            rows = islice(stored_between(batch.writer, queue.number, first, end), STEP)
-            found = [(lookup, raw) for lookup, raw, _ in rows]
-            seen[:] = [lookup for lookup, _ in found]
+            nonlocal behind
+            slices[:], behind = _sent_slices(queue, first, end)
+            others = _others(batch.writer, queue.number, first, behind, slices)
+            found = [(lookup, raw) for lookup, raw, _ in islice(others, STEP)]
+            if len(found) == STEP:
+                behind = found[-1][0] + 1
+                slices[:] = [
+                    part.part(part.first, min(part.end, behind))
+                    for part in slices
+                    if part.first < behind
+                ]
             there = batch.resolve(queue, self._under_way(queue, found), None)[0]
             gone = [item for item in there if not batch.is_taken(queue, item[0])]
             lookups[:] = [lookup for lookup, _ in gone]
-            if len(gone) > 1 and (sequence := queue.sequences.of(gone[-1][0])) is not None:
-                last, before = sequence.number(gone[-1][0]), sequence.number(gone[-2][0])
-                queue.sequences.note_previous(sequence, last, before)
+            _note_previous(queue, lookups, slices)
+            dispositions, reason = core.dispositions, MessageClass.ACK_REACH_QUEUE
+            dispositions.removed_parts(batch, queue, slices, reason, "")
             self._reached(batch, queue, gone)
 
         def committed() -> None:
             # What was taken back meanwhile to be purged is forgotten by the purge.
-            held = queue.holds.held_singly(lookups, IN_TRANSIT)
-            core.removal.forget(queue, held)
-            if len(seen) >= STEP:
-                self._leave(queue, seen[-1] + 1, end)
+            holds, removal = queue.holds, core.removal
+            removal.forget(queue, holds.those_of(lookups, IN_TRANSIT))
+            for part in slices:
+                removal.forget(queue, holds.singles_of(part.first, part.end, IN_TRANSIT))
+                for piece in holds.parts_of(part.first, part.end, IN_TRANSIT):
+                    removal.forget_slice(queue, piece)
+            if behind < end:
+                self._leave(queue, behind, end)
             else:
                 self.finish(queue)
 
@@ -124,7 +146,7 @@ class Confirmations:
         self, queue: ManagedQueue, found: list[tuple[int, bytes]]
     ) -> list[tuple[int, bytes]]:
         """The messages that may have been sent; one that expired before was passed over."""
-        sent = set(queue.holds.held_singly([lookup for lookup, _ in found], IN_TRANSIT))
+        sent = set(queue.holds.those_of([lookup for lookup, _ in found], IN_TRANSIT))
         if len(sent) < len(found):
             holder_of, overdue = queue.holds.holder_of, self._core.expiry.overdue
             sent.update(
@@ -254,3 +276,59 @@ class Confirmations:
             self.finish(queue.main)
 
         after.append(committed)
+
+
+def _sent_slices(queue: ManagedQueue, first: int, end: int) -> tuple[list[RunSlice], int]:
+    """Transactional messages of runs between two places that were sent together.
+
+    They are about as many as may leave with one commit; the second value is where to go on.
+    """
+    found: list[RunSlice] = []
+    count = 0
+    for part in queue.holds.parts_of(first, end, IN_TRANSIT):
+        if part.run.record.flags & _TRANSACTIONAL:
+            found.append(part)
+            count += len(part)
+            if count >= STEP:
+                return found, part.end
+    return found, end
+
+
+def _others(
+    snapshot: Snapshot, queue: int, first: int, end: int, slices: list[RunSlice]
+) -> Iterator[Found]:
+    """The messages between two places that are in no slice, in order.
+
+    One that was sent with a slice may have got a row of its own since.
+    """
+    singles = takewhile(lambda item: item[0] < end, plain_after(snapshot, queue, first - 1))
+    apart = (
+        item for item in singles if not any(part.first <= item[0] < part.end for part in slices)
+    )
+    return merge(apart, _members(snapshot, queue, first, end, slices))
+
+
+def _members(
+    snapshot: Snapshot, queue: int, first: int, end: int, slices: list[RunSlice]
+) -> Iterator[Found]:
+    for run in runs_after(snapshot, queue, first - 1):
+        if run.first >= end:
+            return
+        bits = 0
+        for part in slices:
+            low, high = max(part.first, run.first), min(part.end, run.end)
+            bits |= (1 << max(high - low, 0)) - 1 << max(low - run.first, 0)
+        for low, high in run.pieces(first - 1, bits):
+            for lookup in range(low, min(high, end)):
+                raw = run.member(lookup)
+                assert raw is not None, "it is there"
+                yield lookup, raw, False
+
+
+def _note_previous(queue: ManagedQueue, lookups: list[int], slices: list[RunSlice]) -> None:
+    """Some messages leave: note which one is before the last of them."""
+    ends = [at for part in slices for at in range(max(part.first, part.end - 2), part.end)]
+    last = sorted(lookups[-2:] + ends)[-2:]
+    sequence = queue.sequences.of(last[-1]) if len(last) > 1 else None
+    if sequence is not None:
+        queue.sequences.note_previous(sequence, *map(sequence.number, reversed(last)))

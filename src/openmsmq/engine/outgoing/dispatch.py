@@ -14,7 +14,14 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import fetch, first_sendable, up_to
+from openmsmq.engine.messages.scan import (
+    fetch,
+    fetch_parts,
+    first_fitting,
+    first_sendable,
+    hold,
+    up_to,
+)
 from openmsmq.engine.outgoing.limits import PEERS_MAX
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
@@ -27,10 +34,12 @@ from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, different_flags, flags_of
-from openmsmq.engine.storage.runs import Found, record_of, stored_between
+from openmsmq.engine.queues.slices import Part, Parts, RunSlice, expanded
+from openmsmq.engine.storage.layout import Owed, any_flags, different_flags, flags_of
+from openmsmq.engine.storage.runs import Found, has_runs, record_of, stored_between
 from openmsmq.errors import ComputerDoesNotSupportEncryption, MQError, UnsupportedOperation
 from openmsmq.limits import U32_MAX
+from openmsmq.packet.columns import numbered_run
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.walk import numbered
@@ -51,13 +60,18 @@ class Urgency(NamedTuple):
     age: int
 
 
+class _Way(NamedTuple):
+    """What messages have in common that go together."""
+
+    rank: int
+    flags: int
+
+
 class Dispatcher:
     """Hands messages of outgoing queues to transports (DispatchCollection, [MS-MQDMPR] 3.1.1.1)."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._in_transit: dict[ManagedQueue, set[int]] = {}
-        "Messages that transports have taken."
 
     def register(self, kinds: Iterable[AddressKind], transport: Transport) -> None:
         """Let a transport serve addresses of some kinds, also for messages from before."""
@@ -98,6 +112,70 @@ class Dispatcher:
         the manager that they go to, which may acknowledge them, or `NO_GUID` where the protocol has
         no such identity. Without it none are given, nor what has to be sent after them.
         """
+        return expanded(self.take_parts(queue, count, size_max, peer))
+
+    def take_parts(
+        self, queue: ManagedQueue, count: int, size_max: int, peer: UUID | None
+    ) -> list[Part]:
+        """The same, with those of runs that follow each other as slices."""
+        if peer is not None and self._may_take_slices(queue):
+            return self._take_slices(queue, count, size_max, peer)
+        taken: list[Part] = []
+        taken += self._take(queue, count, size_max, peer)
+        return taken
+
+    def _may_take_slices(self, queue: ManagedQueue) -> bool:
+        """Whether nothing is unusual: none is express, leaves, or waits for another sequence."""
+        core = self._core
+        return (
+            self.can_send(queue)
+            and not queue.express
+            and not queue.has_purged
+            and not core.expiry.overdue
+            and len(queue.sequences.all) <= 1
+            and has_runs(core.snapshot, queue.number)
+        )
+
+    def _take_slices(
+        self, queue: ManagedQueue, count: int, size_max: int, peer: UUID
+    ) -> list[Part]:
+        """Take messages up to the first that is encrypted when it leaves, or is otherwise special.
+
+        If that is the first of all, it is taken alone, and so is what follows it.
+        """
+        snapshot = self._core.snapshot
+        found = first_fitting(snapshot, queue, count, 0, 0, size_max)
+        ways = [_way(item) for item in found]
+        usual = [way.rank == ways[0].rank and not way.flags & _SPECIAL for way in ways]
+        found = found[: (*usual, False).index(False)]
+        if not found:
+            return [*self._take(queue, count, size_max, peer)]
+        parts = fetch_parts(snapshot, queue, found)
+        hold(queue, parts, IN_TRANSIT, from_start=True)
+        sent: list[Part] = []
+        for is_slice, alike in groupby(parts, key=_is_slice):
+            if is_slice:
+                slices = [part for part in alike if isinstance(part, RunSlice)]
+                sent += [self._numbered_slice(queue, part, peer) for part in slices]
+            else:
+                sent += self._in_order(queue, expanded(list(alike)), peer)
+        return sent
+
+    def _numbered_slice(self, queue: ManagedQueue, part: RunSlice, peer: UUID) -> RunSlice:
+        """Messages of a run, those of transactions with their places in a sequence."""
+        if not part.run.record.flags & _TRANSACTIONAL:
+            return part
+        sequence = queue.sequences.of(part.first)
+        assert sequence is not None, "a transactional message on its way has a sequence"
+        first = sequence.number(part.first)
+        numbers = range(first, first + len(part))
+        previous = self._follow(queue, sequence, numbers, peer)
+        place = sequence.ordinal, sequence.time_stamp
+        return part.with_packets(numbered_run(part.packets, part.sizes, *place, numbers, previous))
+
+    def _take(
+        self, queue: ManagedQueue, count: int, size_max: int, peer: UUID | None
+    ) -> list[Entry]:
         found = self._find(queue, count)
         if peer is None:
             is_plain = [not flags_of(raw) & _TRANSACTIONAL for _, raw, _ in found]
@@ -111,14 +189,17 @@ class Dispatcher:
         lookups = [entry.lookup for entry in entries]
         queue.holds.hold(lookups, IN_TRANSIT)
         queue.start = lookups[-1]
-        self._in_transit.setdefault(queue, set()).update(lookups)
-        kinds = different_flags([entry.record for entry in entries])
-        if any(flags & _SPECIAL for flags in kinds):
+        if any_flags([entry.record for entry in entries]) & _SPECIAL:
             entries = self._encrypted(queue, entries)
             if not entries:
-                return self.take(queue, count, size_max, peer)  # what follows them
+                return self._take(queue, count, size_max, peer)  # what follows them
+        return entries if peer is None else self._in_order(queue, entries, peer)
+
+    def _in_order(self, queue: ManagedQueue, entries: list[Entry], peer: UUID) -> list[Entry]:
+        """Messages as they leave: those of transactions have their numbers."""
+        kinds = different_flags([entry.record for entry in entries])
         is_ordered = [bool(flags & _TRANSACTIONAL) for flags in kinds]
-        if rank < PRIORITY_MAX or not any(is_ordered) or peer is None:
+        if entries[0].lookup < LOOKUP_BASE or not any(is_ordered):
             return entries
         if all(is_ordered):
             return self._numbered(queue, entries, peer)
@@ -193,12 +274,7 @@ class Dispatcher:
             lookups, records, packets, express = zip(*own, strict=True)
             before = lookup - sequence.number(lookup)
             numbers = [lookup - before for lookup in lookups]
-            previous = queue.sequences.follow(sequence, numbers)
-            if queue.sequences.is_set_back(sequence, previous[0], numbers[0]):
-                self._core.statistics.count("receivers set back")
-            last = numbers[-1]
-            if last > sequence.sent or (peer != NO_GUID and peer not in sequence.peers):
-                self._note_sent(queue, sequence, last, peer)
+            previous = self._follow(queue, sequence, numbers, peer)
             queue.sequences.starts.keep(lookups, packets)
             identifier = sequence.ordinal, sequence.time_stamp
             sent = numbered(packets, *identifier, numbers, previous)
@@ -206,6 +282,18 @@ class Dispatcher:
             items = zip(lookups, records, sent, express, strict=True)
             found += [new(Entry, item) for item in items]
         return found
+
+    def _follow(
+        self, queue: ManagedQueue, sequence: OutgoingSequence, numbers: Sequence[int], peer: UUID
+    ) -> list[int]:
+        """Messages of a sequence are sent to a manager; the number of the one before each."""
+        previous = queue.sequences.follow(sequence, numbers)
+        if queue.sequences.is_set_back(sequence, previous[0], numbers[0]):
+            self._core.statistics.count("receivers set back")
+        last = numbers[-1]
+        if last > sequence.sent or (peer != NO_GUID and peer not in sequence.peers):
+            self._note_sent(queue, sequence, last, peer)
+        return previous
 
     def _note_sent(
         self, queue: ManagedQueue, sequence: OutgoingSequence, number: int, peer: UUID
@@ -294,31 +382,25 @@ class Dispatcher:
 
     # What became of it
 
-    def delivered(
-        self, queue: ManagedQueue, entries: Sequence[Entry], by: str = ""
-    ) -> Future[None]:
+    def delivered(self, queue: ManagedQueue, parts: Parts, by: str = "") -> Future[None]:
         """Messages have reached the next hop: they leave, copies stay if they were asked for.
 
         (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.) Transactional ones stay
         until they are acknowledged in order. `by` is the manager that has them, where it is proven.
         """
-        return self._remove(queue, entries, MessageClass.ACK_REACH_QUEUE, by)
+        return self._remove(queue, parts, MessageClass.ACK_REACH_QUEUE, by)
 
-    def refused(self, queue: ManagedQueue, entries: Sequence[Entry]) -> Future[None]:
+    def refused(self, queue: ManagedQueue, parts: Parts) -> Future[None]:
         """The next hop will never take these messages: they leave as failed."""
-        return self._remove(queue, entries, MessageClass.NACK_BAD_DST_Q)
+        return self._remove(queue, parts, MessageClass.NACK_BAD_DST_Q)
 
     def _remove(
-        self, queue: ManagedQueue, entries: Sequence[Entry], reason: MessageClass, by: str = ""
+        self, queue: ManagedQueue, parts: Parts, reason: MessageClass, by: str = ""
     ) -> Future[None]:
         pending: Future[None] = Future()
-        in_transit = self._in_transit.get(queue, set())
         # What is not in transit is known, or was taken back; one that was sent again on the same
         # session is acknowledged twice.
-        once = {entry.lookup: entry for entry in entries if entry.lookup in in_transit}
-        lookups, gone = list(once), list(once.values())
-        in_transit.difference_update(lookups)
-        queue.holds.hold(lookups, REMOVING)
+        gone = _hold_to_remove(queue, parts)
         remove = self._core.removal.remove
         # Transactional ones expire while they are in transit; they are not removed by delivery.
         expire = reason is not MessageClass.ACK_REACH_QUEUE
@@ -328,26 +410,20 @@ class Dispatcher:
 
     def release(self, queue: ManagedQueue, entry: Entry) -> None:
         """One message waits in its place again; of a stream, the one that was sent last."""
-        self._in_transit.get(queue, set()).discard(entry.lookup)
         if queue.holds.holder_of(entry.lookup) is IN_TRANSIT:
             self._core.removal.release(queue, [entry.lookup])
             self._core.readers.notify()
 
     def take_back(self, queue: ManagedQueue) -> None:
         """What was taken of a queue waits in its place again, and is sent again."""
-        lookups = self._in_transit.pop(queue, set())
-        self._release(queue, lookups)
+        self._release(queue, queue.holds.all_of(IN_TRANSIT))
 
     def take_back_transactional(self, queue: ManagedQueue) -> None:
         """The same for those that were not acknowledged in order ([MS-MQQB] 3.1.6.5)."""
-        in_transit = self._in_transit.get(queue, set())
-        again = {lookup for lookup in in_transit if self._is_transactional(queue, lookup)}
-        in_transit -= again
-        self._release(queue, again)
+        self._release(queue, self.transactional_in_transit(queue))
 
-    def _release(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
+    def _release(self, queue: ManagedQueue, held: list[int]) -> None:
         queue.sequences.start_over()
-        held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
         if held:
             self._core.removal.release(queue, held)
             self._core.readers.notify()
@@ -358,20 +434,17 @@ class Dispatcher:
 
     def in_transit(self, queue: ManagedQueue) -> int:
         """How many messages of a queue were sent and are not acknowledged in full."""
-        lookups = self._in_transit.get(queue, set())
-        queue.holds.keep_held(lookups)
-        return len(lookups)
+        return len(queue.holds.all_of(IN_TRANSIT))
 
     def transactional_in_transit(self, queue: ManagedQueue) -> list[int]:
         """The lookup identifiers of those that wait for an order acknowledgement, in order."""
-        self.in_transit(queue)
-        sent = (item for item in self._in_transit.get(queue, set()) if item >= LOOKUP_BASE)
-        return sorted(lookup for lookup in sent if self._is_transactional(queue, lookup))
+        sent = sorted(item for item in queue.holds.all_of(IN_TRANSIT) if item >= LOOKUP_BASE)
+        return [lookup for lookup in sent if self._is_transactional(queue, lookup)]
 
     def is_awaited(self, queue: ManagedQueue, first: int, end: int) -> bool:
         """Whether a transactional message between two lookup identifiers waits for a receipt."""
-        holds, sent = queue.holds, self._in_transit.get(queue, set())
-        between = [lookup for lookup in sent if first <= lookup < end and lookup in holds]
+        sent = queue.holds.all_of(IN_TRANSIT)
+        between = [lookup for lookup in sent if first <= lookup < end]
         return any(self._is_transactional(queue, lookup) for lookup in between)
 
     # Administration
@@ -392,8 +465,9 @@ class Dispatcher:
         Sessions that are open end, too ([MS-MQSO] 5.1.1.1).
         """
         self._core.transports.is_online = False
-        for queue in list(self._in_transit):
-            self._withdraw(queue)
+        for queue in list(self._core.queues.by_number.values()):
+            if queue.holds.all_of(IN_TRANSIT):
+                self._withdraw(queue)
         for transport in self._core.transports:
             transport.offline()
 
@@ -407,6 +481,34 @@ class Dispatcher:
         if transport is not None:
             transport.withdrawn(queue)
         self.take_back(queue)
+
+
+def _hold_to_remove(queue: ManagedQueue, parts: Parts) -> list[Part]:
+    """Messages that transports have taken and that are neither gone nor given back, each once."""
+    holds = queue.holds
+    entries = [part for part in parts if not isinstance(part, RunSlice)]
+    known = set(holds.those_of([entry.lookup for entry in entries], IN_TRANSIT))
+    once = {entry.lookup: entry for entry in entries if entry.lookup in known}
+    holds.hold(once, REMOVING)
+    gone: list[Part] = [*once.values()]
+    for part in parts:
+        if isinstance(part, RunSlice):
+            singles = holds.singles_of(part.first, part.end, IN_TRANSIT)
+            pieces: list[Part] = [*holds.parts_of(part.first, part.end, IN_TRANSIT)]
+            pieces += [one for at in singles for one in part.part(at, at + 1).entries()]
+            hold(queue, pieces, REMOVING, from_start=False)
+            gone += pieces
+    return gone
+
+
+def _is_slice(part: Part) -> bool:
+    return isinstance(part, RunSlice)
+
+
+def _way(item: Found | RunSlice) -> _Way:
+    if isinstance(item, RunSlice):
+        return _Way(item.first >> ARRIVAL_BITS, item.run.record.flags)
+    return _Way(item[0] >> ARRIVAL_BITS, flags_of(item[1]))
 
 
 def _is_transactional(entry: Entry) -> bool:

@@ -30,16 +30,16 @@ class Holder:
     "It can hold messages of a run together."
 
 
-class _Removing(Holder):
-    """Removes messages with the next commit."""
+class _Together(Holder):
+    """Takes messages of a run together."""
 
     __slots__ = ()
     holds_slices = True
 
 
-REMOVING: Final[Holder] = _Removing()
+REMOVING: Final[Holder] = _Together()
 "Holds messages that are received and leave the store with the next commit."
-IN_TRANSIT: Final = Holder()
+IN_TRANSIT: Final[Holder] = _Together()
 "Holds messages that were handed to the port."
 
 
@@ -73,23 +73,42 @@ class Holds:
             return None if span is None else span.holder
         return holder
 
-    def held_singly(self, lookups: Iterable[int], holder: Holder) -> list[int]:
-        """Which messages are held by something that takes no messages of runs together."""
-        assert not holder.holds_slices, "some may be in spans"
+    def those_of(self, lookups: Iterable[int], holder: Holder) -> list[int]:
+        """Which of these messages something holds."""
         holders = self._holders
-        return [lookup for lookup in lookups if holders.get(lookup) is holder]
+        if not self._spans.count:
+            return [lookup for lookup in lookups if holders.get(lookup) is holder]
+        return [lookup for lookup in lookups if self.holder_of(lookup) is holder]
+
+    def all_of(self, holder: Holder) -> list[int]:
+        """All messages that something holds."""
+        found = [lookup for lookup, other in self._holders.items() if other is holder]
+        for span in self._spans:
+            if span.holder is holder:
+                found += range(span.first, span.end)
+        return found
+
+    def parts_of(self, first: int, end: int, holder: Holder) -> list[RunSlice]:
+        """The messages of runs between two places that something holds together, as they were read.
+
+        Others of it may be held one by one.
+        """
+        if not self._spans.count:
+            return []
+        spans = self._spans.within(first, end)
+        return [span.part(first, end).read for span in spans if span.holder is holder]
+
+    def singles_of(self, first: int, end: int, holder: Holder) -> list[int]:
+        """The messages between two places that something holds one by one."""
+        return [
+            lookup
+            for lookup, other in self._holders.items()
+            if first <= lookup < end and other is holder
+        ]
 
     def may_hold(self, lookups: Iterable[int]) -> bool:
         """Whether some messages may be held; False is certain, and known at once."""
         return self._spans.count > 0 or not self._holders.keys().isdisjoint(lookups)
-
-    def keep_held(self, lookups: set[int]) -> None:
-        """Leave those out that are free."""
-        spanned = (
-            [lookup for lookup in lookups if self._spans.at(lookup)] if self._spans.count else ()
-        )
-        lookups.intersection_update(self._holders)
-        lookups.update(spanned)
 
     @property
     def is_held(self) -> Callable[[int], bool]:

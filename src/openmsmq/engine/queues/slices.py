@@ -56,6 +56,14 @@ class RunSlice:
         return self.stop - self.start
 
     @property
+    def sizes(self) -> list[int]:
+        """The bytes of each packet."""
+        if self.run.stride:
+            return [self.run.stride] * len(self)
+        place = self.first - self.run.first
+        return [self.run.size_of(at) for at in range(place, place + len(self))]
+
+    @property
     def identifier(self) -> bytes:
         """The identifier of the first message, once packets were read."""
         return self._source + _u32.pack(self._number)

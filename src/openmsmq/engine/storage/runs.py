@@ -390,6 +390,12 @@ def runs_after(snapshot: Snapshot, queue: int, after: int) -> Iterator[MessageRu
         yield MessageRun.unpack(key, row)
 
 
+def has_runs(snapshot: Snapshot, queue: int) -> bool:
+    """Whether a queue has runs."""
+    rows = snapshot.rows(Table.RUNS, index_key(queue, 0), index_key(queue + 1, 0), 1)
+    return bool(rows)
+
+
 def _behind(queue: int, lookup: int) -> bytes:
     """The first key that may follow that of a message."""
     return index_key(queue, lookup) + b"\0"

@@ -6,8 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from itertools import groupby, repeat
-from operator import attrgetter, itemgetter
+from itertools import groupby
 from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
@@ -17,9 +16,9 @@ from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.arrivals.sender_cache import SenderPending
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.dispatch import Dispatcher
-from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed, any_flags, different_flags, flags_of
+from openmsmq.engine.queues.slices import Part, RunSlice, expanded
+from openmsmq.engine.storage.layout import Owed
 from openmsmq.errors import Malformed
 from openmsmq.net.wire import Wire
 from openmsmq.packet.group import PacketGroup
@@ -47,6 +46,13 @@ from openmsmq.transports.mqqb.events import (
 from openmsmq.transports.mqqb.receipts import arrival_of, group_of
 from openmsmq.transports.mqqb.received_acks import ReceivedAcks
 from openmsmq.transports.mqqb.reports import Reports
+from openmsmq.transports.mqqb.sent import (
+    entry_tokens,
+    flags_in,
+    parts_of,
+    size_of,
+    slice_tokens,
+)
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timers import SessionTimers
@@ -54,7 +60,6 @@ from openmsmq.transports.peers.addresses import address_text
 from openmsmq.transports.peers.peer import Peer
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-_is_express: Final = attrgetter("express")
 _UNSAFE: Final = frozenset(
     {
         MessageClass.NACK_BAD_SIGNATURE,
@@ -66,6 +71,11 @@ _log: Final = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
 Done = Callable[[BaseException | None], None]
+
+
+def _kind(part: Part) -> bool | None:
+    """Whether a message is express; None for messages of a run."""
+    return None if isinstance(part, RunSlice) else part.express
 
 
 class LinkHost(Protocol):
@@ -421,15 +431,11 @@ class Link:
             self._has_progressed = True
             self._host.progressed(self)
         sent = [token for token in tokens if isinstance(token, tuple)]  # for acks nothing waits
-        for queue, own in groupby(sent, key=itemgetter(0)):
-            entries: list[Entry] = [entry for _, entry in own]
-            self._in_flight -= sum([len(entry[2]) for entry in entries])
-            kinds = different_flags([entry[1] for entry in entries])
-            if all(flags & _TRANSACTIONAL for flags in kinds):
-                continue
-            if any(flags & _TRANSACTIONAL for flags in kinds):
-                entries = [item for item in entries if not flags_of(item[1]) & _TRANSACTIONAL]
-            self._host.dispatcher.delivered(queue, entries, self.origin.certified)
+        for queue, parts in parts_of(sent):
+            self._in_flight -= size_of(parts)
+            done = [part for part in parts if not flags_in(part) & _TRANSACTIONAL]
+            if done:
+                self._host.dispatcher.delivered(queue, done, self.origin.certified)
 
     # Sending
 
@@ -454,11 +460,11 @@ class Link:
             if queue is None:
                 break
             count = min(session.room, TAKE_MAX)
-            entries = dispatcher.take(queue, count, TAKE_SIZE_MAX, session.peer)
-            if not entries:
+            parts = dispatcher.take_parts(queue, count, TAKE_SIZE_MAX, session.peer)
+            if not parts:
                 self._ready.discard(queue)
                 continue
-            self._send(queue, entries)
+            self._send(queue, parts)
             self._flush()  # so that the wire can say when it has enough
         self._flush()
 
@@ -474,17 +480,27 @@ class Link:
                 found.append((urgency, queue.number, queue))
         return min(found)[2] if found else None
 
-    def _send(self, queue: ManagedQueue, entries: list[Entry]) -> None:
+    def _send(self, queue: ManagedQueue, parts: list[Part]) -> None:
         now = self._host.now()
-        for is_express, group in groupby(entries, key=_is_express):
-            alike = list(group)
+        self._in_flight += size_of(parts)
+        for kind, group in groupby(parts, key=_kind):
+            if kind is None:
+                for part in group:
+                    self._send_slice(queue, part, now)
+                continue
+            alike = expanded(list(group))
             packets = [entry[2] for entry in alike]
-            self._in_flight += sum(map(len, packets))
-            tokens = list(zip(repeat(queue), alike, strict=False))
-            self.session.send_alike(packets, tokens, now, recoverable=not is_express)
+            tokens = entry_tokens(queue, alike)
+            self.session.send_alike(packets, tokens, now, recoverable=not kind)
             self._host.reports.report(packets, self.address)
-        if any_flags([entry[1] for entry in entries]) & _TRANSACTIONAL:
+        if any([flags_in(part) & _TRANSACTIONAL for part in parts]):
             self._host.sent_transactional(queue, self.session.peer)
+
+    def _send_slice(self, queue: ManagedQueue, part: Part, now: float) -> None:
+        assert isinstance(part, RunSlice)
+        self.session.send_run(part.packets, part.sizes, slice_tokens(queue, part), now)
+        if self._host.reports.are_sent:
+            self._host.reports.report(part.split(), self.address)
 
     def release(self, queue: ManagedQueue) -> None:
         """Messages of a queue do not travel here any longer."""

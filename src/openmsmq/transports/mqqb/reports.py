@@ -23,6 +23,11 @@ class Reports:
     def __init__(self, core: Core) -> None:
         self._core = core
 
+    @property
+    def are_sent(self) -> bool:
+        """The manager sends reports."""
+        return self._core.settings.reports
+
     def report(self, packets: Sequence[bytes], next_hop: str) -> None:
         """Report that messages were sent to `next_hop`, as far as they are traced."""
         if self._core.settings.reports:

@@ -17,6 +17,7 @@ from uuid import UUID
 from openmsmq import limits
 from openmsmq.errors.peer import Malformed
 from openmsmq.limits import U32_MAX
+from openmsmq.packet.columns import split_packets
 from openmsmq.packet.connection import (
     SESSION_ACK_START,
     ConnectionParameters,
@@ -200,7 +201,21 @@ class Session:
                 carrier = _with_header(packets[sent - 1], self._take_header())
                 self._out += [*packets[: sent - 1], carrier]
         self.outbound.add(tokens[sent:], recoverable=recoverable)
-        self._out += packets[sent:]
+        self._sent(packets[sent:], now)
+
+    def send_run(
+        self, packets: bytes, sizes: Sequence[int], tokens: Sequence[Token], now: float
+    ) -> None:
+        """The same for recoverable messages one after the other."""
+        if self._has_ack_to_take(now):
+            each = split_packets(packets, len(sizes))
+            self.send_alike(each, tokens, now, recoverable=True)
+            return
+        self.outbound.add(tokens, recoverable=True)
+        self._sent([packets], now)
+
+    def _sent(self, packets: Sequence[bytes], now: float) -> None:
+        self._out += packets
         self._is_active = True
         if self._give_up_at is None and self.outbound.is_waiting:
             self._give_up_at = now + self._patience

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import pytest
 from tests.unit.engine.station import Station
-from tests.unit.engine.world import ME, commit_all, letter
+from tests.unit.engine.world import ME, PARTNER, commit_all, letter
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.outgoing.sequences import OUTGOING
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.runs import record_of
 from openmsmq.errors import StorageFailed
 from openmsmq.properties.message import MessageClass
 
@@ -136,3 +138,30 @@ def test_a_sequence_whose_end_cannot_be_written_is_there_once_until_it_can() -> 
     assert queue.sequences.all == []
     assert not station.rows(OUTGOING)
     assert sequence.id not in station.core.numbers.sequences.live
+
+
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_one_that_has_left_its_run_since_it_was_sent_leaves_once(place: int) -> None:
+    """As when the run is taken apart in the commit under way while its messages are sent."""
+    station = Station()
+    queue, core = station.out, station.core
+    letters = [letter(str(n), number=n, transactional=True) for n in range(1, 9)]
+    station.world.send_in(queue, *letters)
+    [part] = station.dispatcher.take_parts(queue, 100, 1 << 20, PARTNER)
+    assert isinstance(part, RunSlice)
+
+    def apart(batch: Batch) -> None:
+        lookup = part.first + place
+        raw = record_of(batch.writer, queue.number, lookup)
+        assert raw is not None
+        batch.explode(queue, lookup, raw)
+
+    core.submit(apart, lambda: None, lambda error: None)
+    commit_all(core)
+    assert queue.messages == 8
+    station.confirmations.acknowledged(queue, queue.sequences.all[0], 8)
+    commit_all(core)
+    assert (queue.messages, queue.size, len(queue.holds)) == (0, 0, 0)
+    for number in range(1, 9):
+        identifier = ME.bytes_le + number.to_bytes(4, "little")
+        assert core.history.of(core.snapshot, identifier)[-1].event == Event.DELIVERED

@@ -1,0 +1,60 @@
+"""Messages that a session has sent: by what they are known until they are acknowledged.
+
+Each message has a token, which names its queue, what it was taken with, and itself. Messages of a
+run were taken together, and leave so as far as they are acknowledged together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, repeat
+from operator import itemgetter
+
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Part, RunSlice
+from openmsmq.engine.storage.layout import flags_of
+from openmsmq.types.lookup import ranges_of
+
+SentToken = tuple[ManagedQueue, Part, int]
+"A queue, what was taken from it together, and the lookup identifier of one message of that."
+
+_queue = itemgetter(0)
+_part = itemgetter(1)
+
+
+def entry_tokens(queue: ManagedQueue, entries: Sequence[Entry]) -> list[SentToken]:
+    """The tokens of messages that were taken one by one."""
+    return list(zip(repeat(queue), entries, [entry[0] for entry in entries], strict=False))
+
+
+def slice_tokens(queue: ManagedQueue, part: RunSlice) -> list[SentToken]:
+    """The tokens of messages of a run."""
+    return list(zip(repeat(queue), repeat(part), range(part.first, part.end), strict=False))
+
+
+def parts_of(tokens: Iterable[SentToken]) -> Iterator[tuple[ManagedQueue, list[Part]]]:
+    """The messages that were acknowledged, by their queues."""
+    for queue, group in groupby(tokens, key=_queue):
+        own = list(group)
+        if not any([isinstance(part, RunSlice) for _, part, _ in own]):
+            yield queue, [part for _, part, _ in own]
+            continue
+        parts: list[Part] = []
+        for part, alike in groupby(own, key=_part):
+            if isinstance(part, RunSlice):
+                lookups = [lookup for _, _, lookup in alike]
+                parts += [part.part(first, end) for first, end in ranges_of(lookups)]
+            else:
+                parts.append(part)
+        yield queue, parts
+
+
+def flags_in(part: Part) -> int:
+    """What is owed for messages."""
+    return part.run.record.flags if isinstance(part, RunSlice) else flags_of(part.record)
+
+
+def size_of(parts: Sequence[Part]) -> int:
+    """The bytes of packets."""
+    return sum([len(part[2]) if isinstance(part, tuple) else part.size for part in parts])

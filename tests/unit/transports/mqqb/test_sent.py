@@ -1,0 +1,64 @@
+"""What a session has sent, and what of it is acknowledged together."""
+
+from __future__ import annotations
+
+from tests.unit.engine.office import Manager
+from tests.unit.engine.world import PARTNER
+
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Part, RunSlice, lookups_of
+from openmsmq.engine.storage.layout import Owed
+from openmsmq.transports.mqqb.sent import (
+    SentToken,
+    entry_tokens,
+    flags_in,
+    parts_of,
+    size_of,
+    slice_tokens,
+)
+from openmsmq.types.message import Message
+
+
+def taken() -> tuple[ManagedQueue, list[Part], list[SentToken]]:
+    """A single message, a run of eight, and a single one; and their tokens."""
+    manager = Manager()
+    queue = manager.open(r"DIRECT=OS:there\private$\q")
+    manager.send(queue, Message(b"first"))
+    manager.send_in(queue, *[Message(b"x" * n) for n in range(8)])
+    manager.send(queue, Message(b"last", priority=0))
+    sent: list[Part] = []
+    while parts := manager.local.dispatcher.take_parts(queue, 100, 1 << 20, PARTNER):
+        sent += parts
+    tokens: list[SentToken] = []
+    for part in sent:
+        is_run = isinstance(part, RunSlice)
+        tokens += slice_tokens(queue, part) if is_run else entry_tokens(queue, [part])  # type: ignore[arg-type,list-item] # is_run
+    return queue, sent, tokens
+
+
+def test_messages_that_are_acknowledged_together_leave_as_they_were_taken() -> None:
+    queue, sent, tokens = taken()
+    [(of, parts)] = parts_of(tokens)
+    assert of is queue
+    assert [type(part) for part in parts] == [type(part) for part in sent]
+    assert lookups_of(parts) == lookups_of(sent) == [lookup for _, _, lookup in tokens]
+    assert size_of(parts) == size_of(sent)
+
+
+def test_what_was_not_acknowledged_cuts_a_run() -> None:
+    _, _, tokens = taken()
+    del tokens[3]
+    [(_, parts)] = parts_of(tokens)
+    assert [len(part) for part in parts if isinstance(part, RunSlice)] == [2, 5]
+    assert lookups_of(parts) == [lookup for _, _, lookup in tokens]
+
+
+def test_messages_of_two_queues_are_apart() -> None:
+    _, _, tokens = taken()
+    other, _, more = taken()
+    assert [queue for queue, _ in parts_of([*tokens, *more])] == [tokens[0][0], other]
+
+
+def test_what_is_owed_is_that_of_the_run() -> None:
+    _, sent, _ = taken()
+    assert [flags_in(part) & Owed.TRANSACTIONAL for part in sent] == [0, Owed.TRANSACTIONAL, 0]
