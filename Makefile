@@ -13,8 +13,8 @@ DATA ?= build/data
 unexport PYTHONDONTWRITEBYTECODE
 COVERED := $(addprefix tests/unit/,app_protocol bodies errors names packet properties security soap types wire \
 	test_clock.py test_limits.py) tests/vectors tests/hostile
-# Many tests wait for processes that they start: one worker more than processors.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# A third of the time, tests wait for processes and timers: two workers more than processors.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 # In a clean checkout, each worker would compile all tests.
 COMPILE := $(BIN)/python -m pytest -n 0 --collect-only --quiet >/dev/null 2>&1
