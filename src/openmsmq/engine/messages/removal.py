@@ -71,7 +71,7 @@ class Removal:
     ) -> None:
         """Take held messages out of the store, then say so; express ones are in memory only.
 
-        With `may_expire`, those that have expired in a commit that is under way are left out.
+        With `may_expire`, those that have left in a commit that is under way are left out.
         """
         express = [part for part in parts if isinstance(part, Entry) and part.express]
         stored = parts
@@ -175,7 +175,8 @@ class Removal:
 def _is_there(batch: Batch, queue: ManagedQueue, part: Part) -> bool:
     if isinstance(part, RunSlice):
         return True  # what is not in its run any longer is left out when it is removed
-    return record_of(batch.writer, queue.number, part.lookup) is not None
+    is_stored = record_of(batch.writer, queue.number, part.lookup) is not None
+    return is_stored and not batch.is_taken(queue, part.lookup)
 
 
 def purge_reason(queue: ManagedQueue) -> MessageClass:

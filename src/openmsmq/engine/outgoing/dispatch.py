@@ -404,6 +404,9 @@ class Dispatcher:
         remove = self._core.removal.remove
         # Transactional ones expire while they are in transit; they are not removed by delivery.
         expire = reason is not MessageClass.ACK_REACH_QUEUE
+        if queue.is_paused and not expire:
+            gone += _taken_back(queue, parts)
+            expire = True
         succeed, fail = lambda: pending.succeed(None), pending.fail
         remove(queue, gone, reason, succeed, fail, by, may_expire=expire)
         return pending
@@ -499,6 +502,25 @@ def _hold_to_remove(queue: ManagedQueue, parts: Parts) -> list[Part]:
             hold(queue, pieces, REMOVING, from_start=False)
             gone += pieces
     return gone
+
+
+def _taken_back(queue: ManagedQueue, parts: Parts) -> list[Part]:
+    """Messages that had reached the next hop when their queue was paused.
+
+    They wait in their places. To send them again would double those that the next hop has forgotten
+    by the time the queue goes on.
+    """
+    holder_of, is_purged, express = queue.holds.holder_of, queue.is_purged, queue.express
+    once = {
+        entry.lookup: entry
+        for entry in expanded(parts)
+        if holder_of(entry.lookup) is None and not is_purged(entry.lookup)
+    }
+    back: list[Part] = [
+        entry for lookup, entry in once.items() if not entry.express or lookup in express
+    ]
+    hold(queue, back, REMOVING, from_start=False)
+    return back
 
 
 def _is_slice(part: Part) -> bool:

@@ -389,9 +389,40 @@ def test_what_was_taken_back_meanwhile_is_not_delivered(office: Office) -> None:
     """DMPR-348: it is sent again, and the receiver drops one of them."""
     office.send(office.a, "1")
     entries = office.take(office.a)
-    office.dispatcher.pause(office.a)
+    office.dispatcher.take_back(office.a)
     office.delivered(office.a, entries)
     assert office.world.bodies(office.a) == ["1"]
+
+
+@EXPRESS
+def test_what_had_arrived_when_its_queue_was_paused_is_not_sent_again(
+    office: Office, express: bool
+) -> None:
+    """DMPR-348: a receiver forgets what has come, and a pause may last longer than that."""
+    queue = office.a
+    office.send(queue, "1", "2", "3", express=express)
+    entries = office.take(queue)
+    office.dispatcher.pause(queue)
+    office.delivered(queue, [entries[0], entries[1], entries[0]])
+    office.delivered(queue, entries[:1])
+    office.dispatcher.resume(queue)
+    assert bodies(office.take(queue)) == ["3"]
+    office.delivered(queue, entries)
+    assert queue.total_size == 0
+    assert office.world.count("delivered") == 3
+
+
+def test_what_arrived_and_is_purged_in_one_commit_leaves_once(office: Office) -> None:
+    world, queue = office.world, office.a
+    office.send(queue, "1", "2")
+    entries = office.take(queue)
+    office.dispatcher.pause(queue)
+    purged = world.core.queue_lifecycle.purge(queue)
+    delivered = office.dispatcher.delivered(queue, entries[:1])
+    world.done(purged)
+    world.done(delivered)
+    assert queue.total_size == 0
+    assert world.count("purged") + world.count("delivered") == 2
 
 
 # Transactional messages
