@@ -20,6 +20,13 @@ from openmsmq.engine.commit import run_rows
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.messages import expiry_sweep
 from openmsmq.engine.outgoing import confirmations
+from openmsmq.engine.outgoing.sent import (
+    SentToken,
+    entry_tokens,
+    flags_in,
+    parts_of,
+    slice_tokens,
+)
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE
 from openmsmq.engine.queues import purge
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -27,13 +34,6 @@ from openmsmq.engine.queues.slices import RunSlice, expanded
 from openmsmq.engine.storage.layout import Owed
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import MessageClass
-from openmsmq.transports.mqqb.sent import (
-    SentToken,
-    entry_tokens,
-    flags_in,
-    parts_of,
-    slice_tokens,
-)
 from openmsmq.types.message import Message
 from openmsmq.types.queues import QueueKind
 

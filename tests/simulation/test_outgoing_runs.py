@@ -9,13 +9,16 @@ import pytest
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.run_rows import StoredRun
-from openmsmq.engine.outgoing import confirmations, sequence_numbers
+from openmsmq.engine.outgoing import confirmations, dispatch, sequence_numbers
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.runs import Found, plain_after, stored_between
+from openmsmq.engine.queues.slices import RunSlice
+from openmsmq.engine.storage.runs import Found, plain_after
 from openmsmq.engine.storage.tables import Snapshot
+from openmsmq.packet.columns import numbered_run
 from tests.simulation.mistakes import Plant, find
 
 place_run = Batch.place_run
+sent_slices = confirmations._sent_slices
 
 
 def runs_never_expire(patch: pytest.MonkeyPatch) -> None:
@@ -54,10 +57,22 @@ def sequences_end_before_their_runs(patch: pytest.MonkeyPatch) -> None:
 def one_more_leaves_than_was_acknowledged(patch: pytest.MonkeyPatch) -> None:
     """The message behind those that an OrderAck names leaves with them."""
 
-    def wrong(snapshot: Snapshot, queue: int, first: int, end: int) -> Iterator[Found]:
-        return stored_between(snapshot, queue, first, end + 1)
+    def wrong(queue: ManagedQueue, first: int, end: int) -> tuple[list[RunSlice], int]:
+        return sent_slices(queue, first, end + 1)
 
-    patch.setattr(confirmations, "stored_between", wrong)
+    patch.setattr(confirmations, "_sent_slices", wrong)
+
+
+def numbers_are_those_of_the_first(patch: pytest.MonkeyPatch) -> None:
+    """All messages of a slice have one place in their sequence."""
+
+    def wrong(
+        packets: bytes, sizes: Any, ordinal: int, stamp: int, numbers: Any, previous: Any
+    ) -> bytes:
+        same = [numbers[0]] * len(numbers)
+        return numbered_run(packets, sizes, ordinal, stamp, same, previous)
+
+    patch.setattr(dispatch, "numbered_run", wrong)
 
 
 MISTAKES = (
@@ -65,6 +80,7 @@ MISTAKES = (
     runs_begin_no_sequence,
     sequences_end_before_their_runs,
     one_more_leaves_than_was_acknowledged,
+    numbers_are_those_of_the_first,
 )
 
 

@@ -23,6 +23,7 @@ from openmsmq.engine.messages.scan import (
     up_to,
 )
 from openmsmq.engine.outgoing.limits import PEERS_MAX
+from openmsmq.engine.outgoing.sent import hold_sent, hold_taken_back
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
     SENT_STEP,
@@ -32,7 +33,7 @@ from openmsmq.engine.outgoing.sequences import (
 from openmsmq.engine.outgoing.state import Attempt, Transfer
 from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
+from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Part, Parts, RunSlice, expanded
 from openmsmq.engine.storage.layout import Owed, any_flags, different_flags, flags_of
@@ -400,12 +401,12 @@ class Dispatcher:
         pending: Future[None] = Future()
         # What is not in transit is known, or was taken back; one that was sent again on the same
         # session is acknowledged twice.
-        gone = _hold_to_remove(queue, parts)
+        gone = hold_sent(queue, parts)
         remove = self._core.removal.remove
         # Transactional ones expire while they are in transit; they are not removed by delivery.
         expire = reason is not MessageClass.ACK_REACH_QUEUE
         if queue.is_paused and not expire:
-            gone += _taken_back(queue, parts)
+            gone += hold_taken_back(queue, parts)
             expire = True
         succeed, fail = lambda: pending.succeed(None), pending.fail
         remove(queue, gone, reason, succeed, fail, by, may_expire=expire)
@@ -484,43 +485,6 @@ class Dispatcher:
         if transport is not None:
             transport.withdrawn(queue)
         self.take_back(queue)
-
-
-def _hold_to_remove(queue: ManagedQueue, parts: Parts) -> list[Part]:
-    """Messages that transports have taken and that are neither gone nor given back, each once."""
-    holds = queue.holds
-    entries = [part for part in parts if not isinstance(part, RunSlice)]
-    known = set(holds.those_of([entry.lookup for entry in entries], IN_TRANSIT))
-    once = {entry.lookup: entry for entry in entries if entry.lookup in known}
-    holds.hold(once, REMOVING)
-    gone: list[Part] = [*once.values()]
-    for part in parts:
-        if isinstance(part, RunSlice):
-            singles = holds.singles_of(part.first, part.end, IN_TRANSIT)
-            pieces: list[Part] = [*holds.parts_of(part.first, part.end, IN_TRANSIT)]
-            pieces += [one for at in singles for one in part.part(at, at + 1).entries()]
-            hold(queue, pieces, REMOVING, from_start=False)
-            gone += pieces
-    return gone
-
-
-def _taken_back(queue: ManagedQueue, parts: Parts) -> list[Part]:
-    """Messages that had reached the next hop when their queue was paused.
-
-    They wait in their places. To send them again would double those that the next hop has forgotten
-    by the time the queue goes on.
-    """
-    holder_of, is_purged, express = queue.holds.holder_of, queue.is_purged, queue.express
-    once = {
-        entry.lookup: entry
-        for entry in expanded(parts)
-        if holder_of(entry.lookup) is None and not is_purged(entry.lookup)
-    }
-    back: list[Part] = [
-        entry for lookup, entry in once.items() if not entry.express or lookup in express
-    ]
-    hold(queue, back, REMOVING, from_start=False)
-    return back
 
 
 def _is_slice(part: Part) -> bool:

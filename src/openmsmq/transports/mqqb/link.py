@@ -16,6 +16,13 @@ from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.arrivals.sender_cache import SenderPending
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.dispatch import Dispatcher
+from openmsmq.engine.outgoing.sent import (
+    entry_tokens,
+    flags_in,
+    parts_of,
+    size_of,
+    slice_tokens,
+)
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Part, RunSlice, expanded
 from openmsmq.engine.storage.layout import Owed
@@ -46,13 +53,6 @@ from openmsmq.transports.mqqb.events import (
 from openmsmq.transports.mqqb.receipts import arrival_of, group_of
 from openmsmq.transports.mqqb.received_acks import ReceivedAcks
 from openmsmq.transports.mqqb.reports import Reports
-from openmsmq.transports.mqqb.sent import (
-    entry_tokens,
-    flags_in,
-    parts_of,
-    size_of,
-    slice_tokens,
-)
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timers import SessionTimers

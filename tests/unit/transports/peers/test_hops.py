@@ -210,7 +210,7 @@ def test_messages_that_were_passed_on_too_often_are_refused(
         found = in_line()
         target = found.queue("c")
         admin = found["a"].create("admin")
-        original = found["a"].local.dispatcher.take
+        original = found["a"].local.dispatcher.take_parts
 
         def take(*given: Any, original: Any = original, count: int = count) -> list[Entry]:
             entries: list[Entry] = original(*given)
@@ -221,7 +221,7 @@ def test_messages_that_were_passed_on_too_often_are_refused(
                 for entry in entries
             ]
 
-        monkeypatch.setattr(found["a"].local.dispatcher, "take", take)
+        monkeypatch.setattr(found["a"].local.dispatcher, "take_parts", take)
         name = PrivateName(found["a"].local.identity, admin.number)
         found.send(
             "a",

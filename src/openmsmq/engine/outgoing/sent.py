@@ -1,4 +1,4 @@
-"""Messages that a session has sent: by what they are known until they are acknowledged.
+"""Messages that a transport has sent: by what they are known until they are acknowledged.
 
 Each message has a token, which names its queue, what it was taken with, and itself. Messages of a
 run were taken together, and leave so as far as they are acknowledged together.
@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, repeat
 from operator import itemgetter
 
+from openmsmq.engine.messages.scan import hold
 from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.queues.slices import Part, RunSlice
+from openmsmq.engine.queues.slices import Part, Parts, RunSlice, expanded
 from openmsmq.engine.storage.layout import flags_of
 from openmsmq.types.lookup import ranges_of
 
@@ -58,3 +60,40 @@ def flags_in(part: Part) -> int:
 def size_of(parts: Sequence[Part]) -> int:
     """The bytes of packets."""
     return sum([len(part[2]) if isinstance(part, tuple) else part.size for part in parts])
+
+
+def hold_sent(queue: ManagedQueue, parts: Parts) -> list[Part]:
+    """Messages that transports have taken and that are neither gone nor given back, each once."""
+    holds = queue.holds
+    entries = [part for part in parts if not isinstance(part, RunSlice)]
+    known = set(holds.those_of([entry.lookup for entry in entries], IN_TRANSIT))
+    once = {entry.lookup: entry for entry in entries if entry.lookup in known}
+    holds.hold(once, REMOVING)
+    gone: list[Part] = [*once.values()]
+    for part in parts:
+        if isinstance(part, RunSlice):
+            singles = holds.singles_of(part.first, part.end, IN_TRANSIT)
+            pieces: list[Part] = [*holds.parts_of(part.first, part.end, IN_TRANSIT)]
+            pieces += [one for at in singles for one in part.part(at, at + 1).entries()]
+            hold(queue, pieces, REMOVING, from_start=False)
+            gone += pieces
+    return gone
+
+
+def hold_taken_back(queue: ManagedQueue, parts: Parts) -> list[Part]:
+    """Messages that had reached the next hop when their queue was paused.
+
+    They wait in their places. To send them again would double those that the next hop has forgotten
+    by the time the queue goes on.
+    """
+    holder_of, is_purged, express = queue.holds.holder_of, queue.is_purged, queue.express
+    once = {
+        entry.lookup: entry
+        for entry in expanded(parts)
+        if holder_of(entry.lookup) is None and not is_purged(entry.lookup)
+    }
+    back: list[Part] = [
+        entry for lookup, entry in once.items() if not entry.express or lookup in express
+    ]
+    hold(queue, back, REMOVING, from_start=False)
+    return back

@@ -5,10 +5,7 @@ from __future__ import annotations
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import PARTNER
 
-from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.queues.slices import Part, RunSlice, lookups_of
-from openmsmq.engine.storage.layout import Owed
-from openmsmq.transports.mqqb.sent import (
+from openmsmq.engine.outgoing.sent import (
     SentToken,
     entry_tokens,
     flags_in,
@@ -16,6 +13,9 @@ from openmsmq.transports.mqqb.sent import (
     size_of,
     slice_tokens,
 )
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Part, RunSlice, lookups_of
+from openmsmq.engine.storage.layout import Owed
 from openmsmq.types.message import Message
 
 
