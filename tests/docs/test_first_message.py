@@ -54,13 +54,14 @@ def code_and_words(text: str, language: str) -> tuple[list[str], list[str]]:
     return code, re.findall(r"(?<![\w*])\*([^*\n]+)\*(?![\w*])", words)
 
 
-def follow(browser: Browser, link: str, clicks: list[str]) -> str:
-    """Open a link, click what the page says, and see what is there."""
+def follow(browser: Browser, link: str, clicks: list[str], last: str) -> str:
+    """Open a link, click what the page says, and see what is there once the last has come."""
     page = browser.new_context().new_page()
     page.goto(link)
     for word in clicks:
         page.click(f"a:text-is('{word}')")
     page.wait_for_selector("pre")
+    page.get_by_text(last).first.wait_for()
     shown = page.inner_text("main")
     page.context.close()
     return shown
@@ -72,7 +73,7 @@ def test_the_readme_leads_to_the_first_message(browser: Browser) -> None:
         for command, expected in commands(block):
             output = console.run(command)
             assert is_shown(output, expected), f"{command}\n{output}instead of\n{expected}"
-        shown = follow(browser, output.strip(), clicks)
+        shown = follow(browser, output.strip(), clicks, "arrived in")
         for command, _ in commands(ending):
             console.run(command)
     assert clicks == ["Queues", "welcome", "first message"]
@@ -95,7 +96,7 @@ def test_the_page_of_the_console_leads_there_from_a_terminal(browser: Browser) -
         said = ""
         while not (found := LINK.search(said)):
             said += os.read(master, 65536).decode()
-        shown = follow(browser, found[0], clicks)
+        shown = follow(browser, found[0], clicks, "order 1")
     finally:
         service.terminate()
         assert service.wait(60) == 0
