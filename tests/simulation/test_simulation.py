@@ -75,7 +75,7 @@ ONCE_FAILED = (336, 514, 574, 603, 721, 816, 977, 982, 1186, 2070, 3326)
 "Each of a cause of its own; 982 of one that came back."
 LATER_FAILED = (1506, 5240, 6780, 30030)
 "With what there also was by then."
-LAST_FAILED = (764, 1833)
+LAST_FAILED = (764, 1833, 3010)
 "With all there is."
 LATER = frozenset(("groups", "readers", "transfers"))
 

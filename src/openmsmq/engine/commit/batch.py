@@ -368,10 +368,7 @@ class Batch(PacketRows):
         return found, packets
 
     def explode(self, queue: ManagedQueue, lookup: int, raw: bytes) -> bytes | None:
-        """The record of a message with a row of its own, which it gets now if it is in a run.
-
-        None if the message is gone.
-        """
+        """The record of a message with a row of its own, which it gets now; None if it is gone."""
         if not is_member(raw):
             return raw
         if self.runs.remove(queue.number, [lookup])[2]:  # it left the run after it was read
@@ -437,7 +434,9 @@ class Batch(PacketRows):
             gone += self._remove_members(queue, members)
             if not gone:
                 return
-        self._index_deletes += [index_key(queue_number, lookup) for lookup, _ in gone]
+        keys = [index_key(queue_number, lookup) for lookup, _ in gone]
+        self._removed.update(keys)
+        self._index_deletes += keys
         columns = columns_of([raw for _, raw in gone])
         self.drop_packets(columns)
         self._forget_expiry(queue, gone, columns.expires)

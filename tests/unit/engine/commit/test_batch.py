@@ -230,6 +230,20 @@ def test_a_message_leaves_its_queue_once_however_often_that_is_asked_for(bench: 
     assert bench.index == {}
 
 
+def test_messages_that_are_removed_together_are_gone_for_the_rest_of_the_commit(
+    bench: Bench,
+) -> None:
+    """An acknowledgement removes them, and another names one of them: it leaves once."""
+    lookups = bench.insert(message("a"), message("b"))
+    bench.write()
+    rows = [(at, bench.rows(Table.INDEX)[index_key(16, at)]) for at in lookups]
+    bench.batch.remove_many(bench.queue, rows)
+    assert [bench.batch.record(bench.queue, at) for at in lookups] == [None, None]
+    assert not bench.batch.take_out(bench.queue, *rows[0])
+    bench.write()
+    assert (bench.queue.messages, bench.queue.size) == (0, 0)
+
+
 def test_a_move_takes_the_message_with_its_place_and_its_time(bench: Bench) -> None:
     """DMPR-275, DMPR-279, DMPR-280, DMPR-402."""
     (lookup,) = bench.insert(message("abc", expires=NOW + 5))
