@@ -42,7 +42,7 @@ from openmsmq.engine.storage.runs import (
     split_members,
     stored_between,
 )
-from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
 
@@ -110,7 +110,7 @@ class Confirmations:
         def apply(batch: Batch) -> None:
             nonlocal behind
             slices[:], behind = _sent_slices(queue, first, end)
-            others = _others(batch.writer, queue.number, first, behind, slices)
+            others = _others(batch, queue.number, first, behind, slices)
             found = [(lookup, raw) for lookup, raw, _ in islice(others, STEP)]
             if len(found) == STEP:
                 behind = found[-1][0] + 1
@@ -295,25 +295,27 @@ def _sent_slices(queue: ManagedQueue, first: int, end: int) -> tuple[list[RunSli
 
 
 def _others(
-    snapshot: Snapshot, queue: int, first: int, end: int, slices: list[RunSlice]
+    batch: Batch, queue: int, first: int, end: int, slices: list[RunSlice]
 ) -> Iterator[Found]:
     """The messages between two places that are in no slice, in order.
 
     One that was sent with a slice may have got a row of its own since.
     """
-    singles = takewhile(lambda item: item[0] < end, plain_after(snapshot, queue, first - 1))
+    singles = takewhile(lambda item: item[0] < end, plain_after(batch.writer, queue, first - 1))
     apart = (
         item for item in singles if not any(part.first <= item[0] < part.end for part in slices)
     )
-    return merge(apart, _members(snapshot, queue, first, end, slices))
+    return merge(apart, _members(batch, queue, first, end, slices))
 
 
 def _members(
-    snapshot: Snapshot, queue: int, first: int, end: int, slices: list[RunSlice]
+    batch: Batch, queue: int, first: int, end: int, slices: list[RunSlice]
 ) -> Iterator[Found]:
-    for run in runs_after(snapshot, queue, first - 1):
-        if run.first >= end:
+    """Those in runs as this commit leaves these so far: others have rows of their own by now."""
+    for stored in runs_after(batch.writer, queue, first - 1):
+        if stored.first >= end:
             return
+        run = batch.runs.find(queue, stored.first) or stored
         bits = 0
         for part in slices:
             low, high = max(part.first, run.first), min(part.end, run.end)

@@ -9,10 +9,12 @@ from tests.unit.engine.station import Station
 from tests.unit.engine.world import ME, PARTNER, commit_all, letter
 
 from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.outgoing.confirmations import _others
 from openmsmq.engine.outgoing.sequences import OUTGOING
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.runs import record_of
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed
 from openmsmq.properties.message import MessageClass
 
@@ -165,3 +167,33 @@ def test_one_that_has_left_its_run_since_it_was_sent_leaves_once(place: int) -> 
     for number in range(1, 9):
         identifier = ME.bytes_le + number.to_bytes(4, "little")
         assert core.history.of(core.snapshot, identifier)[-1].event == Event.DELIVERED
+
+
+def test_messages_leave_once_whose_run_is_taken_apart_in_the_same_commit() -> None:
+    """As after a restart, when the messages of a run with few left are not held by a session."""
+    station = Station()
+    queue, core = station.out, station.core
+    letters = [letter(str(n), number=n, transactional=True) for n in range(1, 9)]
+    station.world.send_in(queue, *letters)
+    [part] = station.dispatcher.take_parts(queue, 100, 1 << 20, PARTNER)
+    assert isinstance(part, RunSlice)
+    station.dispatcher.take_back(queue)
+
+    def apart(batch: Batch) -> None:
+        for lookup in range(part.first, part.end):
+            raw = record_of(batch.writer, queue.number, lookup)
+            assert raw is not None
+            batch.explode(queue, lookup, raw)
+        assert batch.record(queue, part.first) is not None
+        found = _others(batch, queue.number, part.first, part.end, [])
+        assert [lookup for lookup, _, _ in found] == list(range(part.first, part.end))
+        seen.append(batch)
+
+    seen: list[Batch] = []
+    core.submit(apart, lambda: None, lambda error: None)
+    station.confirmations.acknowledged(queue, queue.sequences.all[0], 8)
+    commit_all(core)
+    assert seen
+    assert (queue.messages, queue.size, len(queue.holds)) == (0, 0, 0)
+    assert not list(core.snapshot.rows(Table.INDEX, b"", b"\xff" * 20))
+    assert station.world.count("delivered") == 8
