@@ -63,15 +63,21 @@ class Stream:
     ) -> None:
         """Remove messages that the loop got, all of them if none is named.
 
-        With a transaction they are removed when it commits, and back if it is aborted.
+        With a transaction they are removed when it commits, and back if it is aborted. If the
+        caller is interrupted while this waits, they are removed nevertheless.
         """
         lookups = [message.lookup_id for message in messages] or list(self._given)
         if lookups:
             if self._stream is None:
                 raise InvalidHandle("the stream is closed, and its messages are returned")
-            self._stream.end(lookups, work_of(transaction), remove=True)
+            work = work_of(transaction)
             for lookup in lookups:
                 self._given.pop(lookup, None)
+            try:
+                self._stream.end(lookups, work, remove=True)
+            except Exception:
+                self._given |= dict.fromkeys(lookups)
+                raise
 
     def close(self) -> None:
         """Return to their places all messages that were not acknowledged."""

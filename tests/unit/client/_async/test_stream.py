@@ -10,7 +10,7 @@ from tests.unit.client.adapter import Api
 
 import openmsmq
 from openmsmq import Manager, Queue, Stream, aio
-from openmsmq.errors import AccessDenied, InvalidHandle, InvalidParameter
+from openmsmq.errors import AccessDenied, InvalidHandle, InvalidParameter, TransactionSequence
 
 
 @pytest.fixture
@@ -148,6 +148,36 @@ def test_a_cancelled_wait_takes_nothing(tmp_path: Path) -> None:
             assert (await queue.receive(timeout=0)).text == "x"
 
     asyncio.run(main())
+
+
+def test_a_cancelled_acknowledgement_is_carried_out_and_the_stream_closes(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with aio.open(tmp_path) as manager:
+            queue = await manager.create_queue("orders")
+            await queue.send_many(["a", "b"])
+            stream = queue.stream(timeout=0, explicit=True)
+            await anext(stream)
+            acknowledging = asyncio.ensure_future(stream.acknowledge())
+            await asyncio.sleep(0)
+            acknowledging.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await acknowledging
+            await stream.close()
+            assert [message.text for message in await queue.receive_many(9, timeout=0)] == ["b"]
+
+    asyncio.run(main())
+
+
+def test_what_could_not_be_acknowledged_is_returned(queue: Queue, kept: Manager) -> None:
+    queue.send_many(["a", "b"])
+    over = kept.transaction()
+    over.commit()
+    stream = queue.stream(timeout=0, explicit=True)
+    next(stream)
+    with pytest.raises(TransactionSequence):
+        stream.acknowledge(transaction=over)
+    stream.close()
+    assert texts(queue) == ["a", "b"]
 
 
 def test_a_stream_that_was_not_begun_has_nothing_to_return(queue: Queue) -> None:
