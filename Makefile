@@ -76,6 +76,8 @@ bench-peers: $(READY)  ## the service beside RabbitMQ, NATS and Redis; root gets
 			rabbitmq-server nats-server redis-server; fi
 	$(BIN)/python -m pip install --quiet --group bench
 	$(BIN)/python -m bench.peers
+	$(BIN)/python -m bench.latency
+	$(BIN)/python -m bench.singles
 
 fuzz: $(READY)  ## coverage-guided fuzzing of every decoder; FUZZ_RUNS=n inputs each
 	$(BIN)/python -m pip install --quiet --group fuzz

@@ -12,6 +12,7 @@ from bench import (
     hop,
     hot_path,
     http_transfer,
+    latency,
     multicast,
     peers,
     pipelines,
@@ -29,7 +30,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
-    *(hop, remote_read, http_transfer, multicast, singles, access, cliffs, console),
+    *(hop, remote_read, http_transfer, multicast, singles, latency, access, cliffs, console),
 ):
     whole.main()
     print()

@@ -28,18 +28,18 @@ class Nats:
         """Start it; its address."""
         port = servers.free_port()
         place = ("--addr", "127.0.0.1", "--port", str(port), "--store_dir", str(folder))
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             ("nats-server", "--jetstream", *place), stderr=subprocess.DEVNULL
         )
-        servers.wait_for_port(port, self._process)
+        servers.wait_for_port(port, self.process)
         address = f"nats://127.0.0.1:{port}"
         asyncio.run(_add_stream(address))
         return address
 
     def stop(self) -> None:
         """End it."""
-        self._process.terminate()
-        self._process.wait()
+        self.process.terminate()
+        self.process.wait()
 
 
 async def _connect(address: str) -> Any:

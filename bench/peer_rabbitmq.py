@@ -42,13 +42,13 @@ class RabbitMQ:
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
         }
         (folder / "plugins").write_text("[].\n")
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             str(SERVER),
             env=self._environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        servers.wait_for_port(port, self._process)
+        servers.wait_for_port(port, self.process)
         connection = _connect(str(port))
         connection.channel().queue_declare(QUEUE, durable=True)
         connection.close()
@@ -56,8 +56,8 @@ class RabbitMQ:
 
     def stop(self) -> None:
         """End it, and the server of names that it has started."""
-        self._process.terminate()
-        self._process.wait()
+        self.process.terminate()
+        self.process.wait()
         subprocess.run(
             ("epmd", "-kill"), env=self._environment, stdout=subprocess.DEVNULL, check=False
         )

@@ -1,16 +1,20 @@
 """Durable end to end, 1 KiB: ours beside other queue managers and beside an upper bound.
 
-`python -m bench.peers` runs those that are installed, in turn, so that a change of the machine's
-mood hits all of them, and draws the chart of docs/performance.md. `make bench-peers` installs what
-is missing first.
+`python -m bench.peers [ROUNDS]` runs those that are installed, in turn, so that a change of the
+machine's mood hits all of them, and draws the chart of docs/performance.md. The median of the
+rounds' ratios counts. `make bench-peers` installs what is missing first.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import statistics
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from bench import race
 from bench.peer_nats import Nats
@@ -20,52 +24,121 @@ from bench.prototype_service import Prototype
 from bench.service import Ours
 from openmsmq.pipelines.reports.charts import bars
 
-ROUNDS = 3
+ROUNDS = 5
 CHART = Path(__file__).parent.parent / "docs" / "pictures" / "service-speed.svg"
 TITLE = "Durable messages per second, end to end (1 KiB, Python clients)"
-FLOORS = {RabbitMQ.title: 4.0, Nats.title: 2.0, Redis.title: 1.2, Prototype.title: 0.5}
+FLOORS = {RabbitMQ.title: 9.0, Nats.title: 6.0, Redis().title: 4.0, Prototype.title: 0.6}
 "How many times as fast as each ours is to be."
+FLOOR_DIFFERENT = 0.5
+"How many times as fast as the prototype ours is to be with sizes and labels that differ."
+TICK = os.sysconf("SC_CLK_TCK")
 
 
-def measure(contestant: race.Contestant) -> float:
-    """Messages a second of one of them, started for this."""
+class Different(Ours):
+    """Ours, with messages that have sizes and labels of their own."""
+
+    title = "OpenMSMQ, sizes and labels differ"
+    module = "bench.different"
+
+
+class Run(NamedTuple):
+    """One run of one of them."""
+
+    rate: float
+    sender: float
+    "Microseconds of processor time for each message."
+    receiver: float
+    server: float
+    memory: float
+    "The most that the server had, in MiB."
+
+
+def _family(pid: int) -> Iterator[int]:
+    """A process and those that it has started."""
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _family(int(child))
+
+
+def _worked(pid: int) -> float:
+    """Seconds of processor time of a process and of those that it has started."""
+    fields = (
+        Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in _family(pid)
+    )
+    return sum(sum(map(int, found[11:15])) for found in fields) / TICK
+
+
+def _most_memory(pid: int) -> float:
+    """The most memory of the largest of these processes in MiB."""
+
+    def most(each: int) -> int:
+        lines = Path(f"/proc/{each}/status").read_text().splitlines()
+        return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
+
+    return max(map(most, _family(pid))) / 1024
+
+
+def measure(contestant: race.Contestant) -> Run:
+    """One run of one of them, started for this."""
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
     try:
         address = contestant.start(folder)
         try:
-            return race.run(contestant.module, address, contestant.count)
+            pid = contestant.process.pid
+            before = _worked(pid)
+            finish = race.run(contestant.module, address, contestant.count)
+            server = (_worked(pid) - before) / contestant.count * 1e6
+            return Run(*finish, server, _most_memory(pid))
         finally:
             contestant.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def rates() -> dict[str, float]:
-    """Messages a second of all that are installed; the best of a few rounds."""
-    everyone: list[race.Contestant] = [Ours(), Prototype(), Redis(), Nats(), RabbitMQ()]
+def runs(rounds: int) -> dict[str, list[Run]]:
+    """All that are installed, in turn."""
+    everyone: list[race.Contestant] = [Ours(), Different(), Prototype()]
+    everyone += [Redis(), Redis("everysec"), Nats(), RabbitMQ()]
     installed = [one for one in everyone if one.is_installed()]
-    best = dict.fromkeys((one.title for one in installed), 0.0)
-    for _ in range(ROUNDS):
+    found: dict[str, list[Run]] = {one.title: [] for one in installed}
+    for _ in range(rounds):
         for one in installed:
-            best[one.title] = max(best[one.title], measure(one))
-    return best
+            found[one.title].append(measure(one))
+    return found
 
 
-def lines(found: dict[str, float]) -> Iterator[str]:
+def lines(found: dict[str, list[Run]]) -> Iterator[str]:
     """The table, line by line."""
-    ours = found[Ours.title]
-    yield f"{'durable end to end, 1 KiB':42s}{'':>14s}{'ours is':>10s}{'wanted':>8s}"
-    for title, rate in found.items():
-        ratio = "" if title == Ours.title else f"{ours / rate:9.2f}x{FLOORS[title]:7.1f}x"
-        yield f"  {title:40s}{rate:12,.0f}/s{ratio}"
+    yield f"{'durable end to end, 1 KiB':36s}{'':>12s}  sender server receiver   memory  ours is"
+    for title, rows in found.items():
+        run = Run(*(statistics.median(column) for column in zip(*rows, strict=True)))
+        times = (
+            f"{run.sender:5.1f}  {run.server:5.1f}    {run.receiver:5.1f} us {run.memory:5.0f} MiB"
+        )
+        ratio = ""
+        if title not in (Ours.title, Different.title):
+            ratio = f"  {_ratio(found[Ours.title], rows):6.2f}x"
+            ratio += f" ({FLOORS[title]}x)" if title in FLOORS else ""
+        if title == Prototype.title:
+            other = _ratio(found[Different.title], rows)
+            ratio += f", {other:.2f}x with sizes and labels that differ ({FLOOR_DIFFERENT}x)"
+        yield f"  {title:34s}{run.rate:10,.0f}/s  {times}{ratio}"
 
 
-def main() -> None:
-    found = rates()
+def _ratio(ours: list[Run], others: list[Run]) -> float:
+    """How many times as fast ours is, in the median of the rounds."""
+    return statistics.median(own.rate / other.rate for own, other in zip(ours, others, strict=True))
+
+
+def main(rounds: int = ROUNDS) -> None:
+    print(f"load average {os.getloadavg()[0]:.1f}", flush=True)
+    found = runs(rounds)
     for line in lines(found):
         print(line, flush=True)
-    CHART.write_text(bars(TITLE, found, first=Ours.title))
+    rates = {title: statistics.median(run.rate for run in rows) for title, rows in found.items()}
+    CHART.write_text(bars(TITLE, rates, first=Ours.title))
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

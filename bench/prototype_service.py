@@ -142,15 +142,15 @@ class Prototype:
     def start(self, folder: Path) -> str:
         """Start it; its socket."""
         command = (sys.executable, "-m", self.module, "serve", str(folder))
-        self._process = subprocess.Popen(command)
+        self.process = subprocess.Popen(command)
         socket = folder / "app"
-        race.wait_until(socket.exists, self._process)
+        race.wait_until(socket.exists, self.process)
         return str(socket)
 
     def stop(self) -> None:
         """End it."""
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
 
 
 async def _connect(address: str, role: int, take: Callable[[Frames, list[bytes]], None]) -> Frames:

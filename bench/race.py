@@ -10,8 +10,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import perf_counter, sleep
-from typing import Protocol
+from time import perf_counter, process_time, sleep
+from typing import NamedTuple, Protocol
 
 BODY = bytes(range(256)) * 4
 BATCH = 1000
@@ -28,6 +28,8 @@ class Contestant(Protocol):
     "Whose sides send and receive."
     count: int
     "Messages that take it a few seconds."
+    process: subprocess.Popen[bytes]
+    "Its server, once it is started."
 
     def is_installed(self) -> bool:
         """Whether it can be started here."""
@@ -58,39 +60,56 @@ class Runner:
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
 
-    def wait(self) -> None:
-        """Wait until it is done."""
-        self._expect("done")
+    def wait(self) -> float:
+        """Wait until it is done; the seconds of processor time that it took."""
+        worked = float(self._expect("done"))
         self._process.wait()
+        return worked
 
-    def _expect(self, word: str) -> None:
+    def _expect(self, word: str) -> str:
         assert self._process.stdout is not None
-        heard = self._process.stdout.readline().strip()
+        heard, _, rest = self._process.stdout.readline().strip().partition(" ")
         assert heard == word, f"{self._process.args!r} said {heard!r}, not {word!r}"
+        return rest
 
 
-def run(module: str, address: str, count: int) -> float:
-    """Messages a second from a sender to a receiver."""
-    runners = [Runner(module, side, address, count) for side in ("receive", "send")]
+class Finish(NamedTuple):
+    """How a race went."""
+
+    rate: float
+    "Messages a second from the sender to the receiver."
+    sender: float
+    "Processor time for each message in microseconds."
+    receiver: float
+
+
+def run(module: str, address: str, count: int) -> Finish:
+    """Let a sender and a receiver run."""
+    receiver, sender = (Runner(module, side, address, count) for side in ("receive", "send"))
     start = perf_counter()
-    for runner in runners:
-        runner.go()
-    for runner in runners:
-        runner.wait()
-    return count / (perf_counter() - start)
+    receiver.go()
+    sender.go()
+    received, sent = receiver.wait(), sender.wait()
+    rate = count / (perf_counter() - start)
+    return Finish(rate, sent / count * 1e6, received / count * 1e6)
+
+
+_worked_before = 0.0
 
 
 def wait_for_start() -> None:
     """Say that this side is ready, and wait until all are."""
+    global _worked_before
     print("ready", flush=True)
     sys.stdin.readline()
+    _worked_before = process_time()
 
 
 def take_part(sides: Mapping[str, Side]) -> None:
     """Be the side that the command line names."""
     name, address, count = sys.argv[1:]
     sides[name](address, int(count))
-    print("done", flush=True)
+    print("done", process_time() - _worked_before, flush=True)
 
 
 def wait_until(is_there: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from random import Random
 
 import openmsmq
 from bench import race
@@ -24,9 +24,6 @@ AHEAD = 4
 "Batches that are sent without waiting for the answer to the first."
 CLIENTS = ((1, 1000), (16, 200), (64, 100))
 "How many send one at a time, and how much each."
-RATE = 1000
-"Messages a second whose latency is measured."
-SECONDS = 3
 
 
 class Ours:
@@ -62,10 +59,12 @@ class Ours:
         self.process.wait()
 
 
-def send(address: str, count: int, *, recoverable: bool = True) -> None:
+def send(address: str, count: int) -> None:
     """Send batches, a few of them without waiting for the first."""
-    batch = [Message(race.BODY, label="order", recoverable=recoverable)] * race.BATCH
+    _send(address, count, [Message(race.BODY, label="order")] * race.BATCH)
 
+
+def _send(address: str, count: int, batch: list[Message]) -> None:
     async def run() -> None:
         async with aio.connect(address) as manager:
             queue = await manager.open_queue("bench")
@@ -83,7 +82,15 @@ def send(address: str, count: int, *, recoverable: bool = True) -> None:
 
 def send_express(address: str, count: int) -> None:
     """The same with messages that need not outlive the manager."""
-    send(address, count, recoverable=False)
+    _send(address, count, [Message(race.BODY, label="order", recoverable=False)] * race.BATCH)
+
+
+def send_different(address: str, count: int) -> None:
+    """The same with labels of their own, and bodies of 512 to 1,536 bytes, 1 KiB on average."""
+    bodies = [bytes(512 + place * 1024 // (race.BATCH - 1)) for place in range(race.BATCH)]
+    Random(1).shuffle(bodies)  # noqa: S311 - nobody guesses it
+    batch = [Message(body, label=f"order {place}") for place, body in enumerate(bodies)]
+    _send(address, count, batch)
 
 
 def receive(address: str, count: int) -> None:
@@ -92,7 +99,7 @@ def receive(address: str, count: int) -> None:
         race.wait_for_start()
         with queue.stream(PREFETCH) as stream:
             for left, message in enumerate(stream, 1 - count):
-                assert len(message.body) == len(race.BODY)
+                assert len(message.body) >= len(race.BODY) // 2
                 if not left:
                     break
 
@@ -111,53 +118,20 @@ async def one_at_a_time(address: str, clients: int, count: int) -> float:
     return clients * count / (time.perf_counter() - start)
 
 
-async def latencies(address: str) -> list[float]:
-    """Milliseconds from sending to receiving at a steady rate, the shortest first."""
-    count = SECONDS * RATE
-    sent: dict[int, float] = {}
-    found: list[float] = []
-    async with aio.connect(address) as sender, aio.connect(address) as receiver:
-        queue = await sender.open_queue("bench")
-
-        async def listen() -> None:
-            async with (await receiver.open_queue("bench")).stream(PREFETCH) as stream:
-                async for message in stream:
-                    found.append((time.perf_counter() - sent[message.app_specific]) * 1000)
-                    if len(found) == count:
-                        return
-
-        listening = asyncio.create_task(listen())
-        await asyncio.sleep(0.2)
-        begin = time.perf_counter()
-        sends = []
-        for number in range(count):
-            await asyncio.sleep(max(0, begin + number / RATE - time.perf_counter()))
-            sent[number] = time.perf_counter()
-            message = Message(race.BODY, app_specific=number)
-            sends.append(asyncio.create_task(queue.send(message)))
-        await asyncio.gather(*sends, listening)
-    return sorted(found)
-
-
 def main() -> None:
     print(f"{'the service, 1 KiB bodies':42s}")
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
     ours = Ours()
     try:
         address = ours.start(folder)
-        rate = race.run(ours.module, address, ours.count)
+        rate = race.run(ours.module, address, ours.count).rate
         print(f"  {'durable end to end, 1000 a call':42s}{rate:12,.0f}/s", flush=True)
-        rate = race.run("bench.express", address, ours.count)
+        rate = race.run("bench.express", address, ours.count).rate
         print(f"  {'express end to end, 1000 a call':42s}{rate:12,.0f}/s", flush=True)
         for clients, count in CLIENTS:
             rate = asyncio.run(one_at_a_time(address, clients, count))
             title = f"durable send, one at a time, {clients} clients"
             print(f"  {title:42s}{rate:12,.0f}/s", flush=True)
-        with openmsmq.connect(address) as manager, manager.open_queue("bench") as queue:
-            queue.purge()
-        found = asyncio.run(latencies(address))
-        median, late = statistics.median(found), found[int(len(found) * 0.99)]
-        print(f"  latency at {RATE}/s: median {median:.2f} ms, p99 {late:.2f} ms", flush=True)
         ours.stop()
     finally:
         shutil.rmtree(folder)
