@@ -98,7 +98,7 @@ def service(tmp_path: Path) -> Iterator[ManagerProcess]:
 
 
 def send_all(service: ManagerProcess, count: int, seed: int) -> int:
-    """Send so many messages through the proxy, each under an id; how often the line broke."""
+    """Send this many messages through the proxy, each under an id; how often the line broke."""
     proxy = BreakingProxy(service.app.removeprefix("unix:"), seed)
     try:
         with (

@@ -16,7 +16,7 @@ from tests.simulation.routes import travel
 from tests.simulation.world import ALSO, PARTICIPANTS, Failed, World, simulate
 
 SHOWN: Final = 100
-"Progress is reported after so many seeds."
+"Progress is reported after this many seeds."
 EXAMPLES: Final = """\
 examples:
   python -m tests.simulation --seeds 10000 --keep-going    the bar

@@ -196,7 +196,7 @@ class Hostile:
         net.names[NAME] = ADDRESS
 
     def begin(self, span: float) -> None:
-        """Be a nuisance for so many seconds."""
+        """Be a nuisance for this many seconds."""
         self.is_on = True
         for _ in range(self._chance.choice((5, 15, 30))):
             self.scheduler.after(self._chance.random() * span, self._attack)

@@ -35,7 +35,7 @@ class Backups:
         self._taken: dict[Node, list[Backup]] = {}
 
     def begin(self, span: float) -> None:
-        """Some backups, and a restore or two, within so many seconds."""
+        """Some backups, and a restore or two, within this many seconds."""
         self.is_on = True
         for node in self._nodes:
             self._take(node)

@@ -104,7 +104,7 @@ def manager(commands: Commands) -> Iterator[Manager]:
 
 
 def fill(manager: Manager, count: int, seed: int) -> int:
-    """Messages of all kinds in two queues, of which some are received, and so many die."""
+    """Messages of all kinds in two queues, some of which are received; how many die."""
     random = Random(seed)
     for name in QUEUES:
         queue = manager.open_queue(name)

@@ -14,7 +14,7 @@ from openmsmq.engine.messages import delay as delaying
 from openmsmq.engine.messages import expiry_sweep as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
-from openmsmq.engine.queues.holds import Holder
+from openmsmq.engine.queues.holds import Holder, SliceHolder
 from openmsmq.engine.queues.queue import ManagedQueue as RealQueue
 from openmsmq.engine.storage.layout import Record, index_key, split_index_key
 from openmsmq.engine.storage.tables import Table
@@ -63,11 +63,10 @@ CORRECTION: Final = 5.0
 OWNER: Final = object()
 
 
-class TwoSteps(Holder):
+class TwoSteps(SliceHolder):
     """What reads in two steps, as a handle does: it keeps what it reads, and slices of runs."""
 
     keeps_entries = True
-    holds_slices = True
 
 
 TWO_STEPS: Final = TwoSteps()

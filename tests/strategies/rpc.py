@@ -51,7 +51,7 @@ class Number(Structure):
 
 
 def data(size: int) -> bytes:
-    """The stub of so many bytes."""
+    """A stub of this many bytes."""
     return Data(size, bytes(at & 0xFF for at in range(size))).encode()
 
 

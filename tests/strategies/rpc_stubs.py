@@ -72,7 +72,7 @@ class Everything(Structure):
 
 
 def unsigned(size: int) -> st.SearchStrategy[int]:
-    """Integers of so many bytes."""
+    """Integers of this many bytes."""
     return st.integers(0, 2 ** (8 * size) - 1)
 
 

@@ -16,7 +16,7 @@ from openmsmq.engine.messages.scan import NO_LIMIT, fetch, last_fitting
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.queues.access import check_sharing, possible_access
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.holds import REMOVING, Holder
+from openmsmq.engine.queues.holds import REMOVING, Holder, SliceHolder
 from openmsmq.engine.queues.info import path_name, queue_info
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Parts as MessageParts
@@ -48,7 +48,7 @@ class Parts:
     "Finds the subqueue of a queue with a name, its own or its full one."
 
 
-class QueueHandle(Holder):
+class QueueHandle(SliceHolder):
     """An open queue (OpenQueueDescriptor, [MS-MQDMPR] 3.1.1.16).
 
     It knows who opened it and for what, and it holds the messages that were read through it and
@@ -69,7 +69,6 @@ class QueueHandle(Holder):
     )
 
     keeps_entries = True
-    holds_slices = True
     answers_at_once = True
     "A read that does not wait has its answer when the call returns."
 

@@ -705,7 +705,7 @@ class Loop:
         await self.until(lambda: self.setting.core.is_committing)
 
     async def waiting(self, count: int = 1) -> None:
-        """Wait until so many readers wait."""
+        """Wait until this many readers wait."""
         await self.until(lambda: len(self.setting.queue.waiters) >= count)
 
 

@@ -30,7 +30,7 @@ class Session:
 
 
 def holding(*held: tuple[Session, int]) -> Unfinished[Session]:
-    """What is there when sessions hold so many bytes, which came in this order."""
+    """What is there when sessions hold these numbers of bytes, which came in this order."""
     unfinished: Unfinished[Session] = Unfinished(LIMIT)
     for now, (session, size) in enumerate(held):
         unfinished.note(session, size, size, float(now))

@@ -21,7 +21,7 @@ from openmsmq.engine.messages.scan import (
     readable_back,
 )
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.holds import REMOVING, Holder
+from openmsmq.engine.queues.holds import REMOVING, Holder, SliceHolder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Part, Parts, RunSlice, expanded, lookups_of
 from openmsmq.engine.queues.waiter import Waiter
@@ -144,7 +144,7 @@ class Receiver:
             found = first_fitting(snapshot, queue, count, 0, self._core.expiry.overdue, size_max)
             if found:
                 parts: Parts = fetch_parts(snapshot, queue, found)
-                if not holder.holds_slices:
+                if not isinstance(holder, SliceHolder):
                     parts = expanded(parts)
                 hold(queue, parts, holder, from_start=True)
                 self._taken(queue, parts, holder, pending, shape, caller)

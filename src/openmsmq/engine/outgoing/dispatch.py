@@ -61,13 +61,6 @@ class Urgency(NamedTuple):
     age: int
 
 
-class _Way(NamedTuple):
-    """What messages have in common that go together."""
-
-    rank: int
-    flags: int
-
-
 class Dispatcher:
     """Hands messages of outgoing queues to transports (DispatchCollection, [MS-MQDMPR] 3.1.1.1)."""
 
@@ -121,9 +114,7 @@ class Dispatcher:
         """The same, with those of runs that follow each other as slices."""
         if peer is not None and self._may_take_slices(queue):
             return self._take_slices(queue, count, size_max, peer)
-        taken: list[Part] = []
-        taken += self._take(queue, count, size_max, peer)
-        return taken
+        return [*self._take(queue, count, size_max, peer)]
 
     def _may_take_slices(self, queue: ManagedQueue) -> bool:
         """Whether nothing is unusual: none is express, leaves, or waits for another sequence."""
@@ -146,20 +137,18 @@ class Dispatcher:
         """
         snapshot = self._core.snapshot
         found = first_fitting(snapshot, queue, count, 0, 0, size_max)
-        ways = [_way(item) for item in found]
-        usual = [way.rank == ways[0].rank and not way.flags & _SPECIAL for way in ways]
-        found = found[: (*usual, False).index(False)]
-        if not found:
+        rank, alike = next(groupby(found, key=_usual_rank), (None, ()))
+        if rank is None:
             return [*self._take(queue, count, size_max, peer)]
-        parts = fetch_parts(snapshot, queue, found)
+        parts = fetch_parts(snapshot, queue, list(alike))
         hold(queue, parts, IN_TRANSIT, from_start=True)
         sent: list[Part] = []
-        for is_slice, alike in groupby(parts, key=_is_slice):
+        for is_slice, group in groupby(parts, key=_is_slice):
             if is_slice:
-                slices = [part for part in alike if isinstance(part, RunSlice)]
+                slices = [part for part in group if isinstance(part, RunSlice)]
                 sent += [self._numbered_slice(queue, part, peer) for part in slices]
             else:
-                sent += self._in_order(queue, expanded(list(alike)), peer)
+                sent += self._in_order(queue, expanded(list(group)), peer)
         return sent
 
     def _numbered_slice(self, queue: ManagedQueue, part: RunSlice, peer: UUID) -> RunSlice:
@@ -491,10 +480,13 @@ def _is_slice(part: Part) -> bool:
     return isinstance(part, RunSlice)
 
 
-def _way(item: Found | RunSlice) -> _Way:
+def _usual_rank(item: Found | RunSlice) -> int | None:
+    """By what messages go together; None for special ones."""
     if isinstance(item, RunSlice):
-        return _Way(item.first >> ARRIVAL_BITS, item.run.record.flags)
-    return _Way(item[0] >> ARRIVAL_BITS, flags_of(item[1]))
+        lookup, flags = item.first, item.run.record.flags
+    else:
+        lookup, flags = item[0], flags_of(item[1])
+    return None if flags & _SPECIAL else lookup >> ARRIVAL_BITS
 
 
 def _is_transactional(entry: Entry) -> bool:

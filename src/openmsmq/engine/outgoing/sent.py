@@ -22,7 +22,6 @@ SentToken = tuple[ManagedQueue, Part, int]
 "A queue, what was taken from it together, and the lookup identifier of one message of that."
 
 _queue = itemgetter(0)
-_part = itemgetter(1)
 
 
 def entry_tokens(queue: ManagedQueue, entries: Sequence[Entry]) -> list[SentToken]:
@@ -43,13 +42,20 @@ def parts_of(tokens: Iterable[SentToken]) -> Iterator[tuple[ManagedQueue, list[P
             yield queue, [part for _, part, _ in own]
             continue
         parts: list[Part] = []
-        for part, alike in groupby(own, key=_part):
+        for _, together in groupby(own, key=_identity):
+            alike = list(together)
+            part = alike[0][1]
             if isinstance(part, RunSlice):
                 lookups = [lookup for _, _, lookup in alike]
                 parts += [part.part(first, end) for first, end in ranges_of(lookups)]
             else:
-                parts.append(part)
+                parts += [part] * len(alike)
         yield queue, parts
+
+
+def _identity(token: SentToken) -> int:
+    """Of what was taken together; one that was sent again equals itself, and counts again."""
+    return id(token[1])
 
 
 def flags_in(part: Part) -> int:

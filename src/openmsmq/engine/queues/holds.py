@@ -26,20 +26,17 @@ class Holder:
 
     keeps_entries: ClassVar[bool] = False
     "It ends messages by and by, and needs to know them as they were read."
-    holds_slices: ClassVar[bool] = False
-    "It can hold messages of a run together."
 
 
-class _Together(Holder):
-    """Takes messages of a run together."""
+class SliceHolder(Holder):
+    """One that can hold messages of a run together."""
 
     __slots__ = ()
-    holds_slices = True
 
 
-REMOVING: Final[Holder] = _Together()
+REMOVING: Final = SliceHolder()
 "Holds messages that are received and leave the store with the next commit."
-IN_TRANSIT: Final[Holder] = _Together()
+IN_TRANSIT: Final = SliceHolder()
 "Holds messages that were handed to the port."
 
 

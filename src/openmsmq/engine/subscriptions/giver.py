@@ -14,7 +14,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import fetch, up_to
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.holds import Holder
+from openmsmq.engine.queues.holds import SliceHolder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.layout import packet_place
@@ -35,13 +35,7 @@ from openmsmq.engine.subscriptions.subscription import (
 )
 from openmsmq.errors import QueueNotAvailable, QueueNotFound
 
-
-class _Reserving(Holder):
-    __slots__ = ()
-    holds_slices = True
-
-
-RESERVING: Final[Holder] = _Reserving()
+RESERVING: Final = SliceHolder()
 "Locks messages while they are being reserved."
 
 

@@ -126,9 +126,9 @@ def bytes_of(parts: Iterable[Found | RunSlice]) -> int:
 
 
 def fitting(snapshot: Snapshot, store: ManagedQueue, after: int, last: int, size_max: int) -> int:
-    """The position, behind one and up to another, up to which messages have so many bytes.
+    """The last position behind one and up to another whose messages fit into a number of bytes.
 
-    One of them may have more.
+    The first of them may have more.
     """
     at, size = after, 0
     for part in reserved_parts(snapshot, store, after, last):

@@ -14,7 +14,7 @@ EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "expr
 def send(
     world: World, queue: ManagedQueue, text: str, seconds: int, *, express: bool = False
 ) -> None:
-    """Send a message that lives so many seconds from now."""
+    """Send a message that lives this many seconds from now."""
     expires = world.core.timeline.now + seconds
     world.send(queue, message(text, expires=expires, express=express))
 

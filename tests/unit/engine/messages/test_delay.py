@@ -22,7 +22,7 @@ from openmsmq.properties.message import Acknowledge
 
 
 def later(world: World, seconds: float, body: str = "late", **given: object) -> NewMessage:
-    """A message that can be read in so many seconds."""
+    """A message that can be read in this many seconds."""
     due = world.core.timeline.millis + int(seconds * 1000)
     return letter(body, **given)._replace(due=due)  # type: ignore[arg-type] # as letter takes them
 

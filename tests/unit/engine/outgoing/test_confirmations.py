@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.unit.engine.station import Station
-from tests.unit.engine.world import ME, PARTNER, commit_all, letter
+from tests.unit.engine.world import ME, NOW, PARTNER, commit_all, letter
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.outgoing.confirmations import _others
@@ -64,6 +64,22 @@ def test_what_was_not_sent_cannot_be_acknowledged() -> None:
     assert not station.confirmations.acknowledged(queue, queue.sequences.all[0], 1)
     commit_all(station.core)
     assert queue.messages == 1
+
+
+def test_one_that_waits_to_be_sent_again_leaves_in_the_last_second_of_its_life() -> None:
+    """One that has expired does not: it is not known that it was sent."""
+    station = Station()
+    queue = station.out
+    letters = [letter(str(n), number=n, transactional=True, expires=NOW + n) for n in (1, 2, 3)]
+    station.world.send_in(queue, *letters)
+    station.pump()
+    station.dispatcher.take_back(queue)
+    station.world.pass_time(2)
+    assert station.core.expiry.overdue == NOW + 2
+    station.confirmations.acknowledged(queue, queue.sequences.all[0], 3)
+    commit_all(station.core)
+    assert (station.world.count("expired"), station.world.count("delivered")) == (1, 2)
+    assert queue.messages == 0
 
 
 def test_the_last_word_is_about_the_message_with_that_number_and_identifier(
@@ -142,15 +158,21 @@ def test_a_sequence_whose_end_cannot_be_written_is_there_once_until_it_can() -> 
     assert sequence.id not in station.core.numbers.sequences.live
 
 
+def sent_together() -> tuple[Station, RunSlice]:
+    """A manager that has sent eight messages of a run in order, and them."""
+    station = Station()
+    letters = [letter(str(n), number=n, transactional=True) for n in range(1, 9)]
+    station.world.send_in(station.out, *letters)
+    [part] = station.dispatcher.take_parts(station.out, 100, 1 << 20, PARTNER)
+    assert isinstance(part, RunSlice)
+    return station, part
+
+
 @pytest.mark.parametrize("place", [0, 3, 7])
 def test_one_that_has_left_its_run_since_it_was_sent_leaves_once(place: int) -> None:
     """As when the run is taken apart in the commit under way while its messages are sent."""
-    station = Station()
+    station, part = sent_together()
     queue, core = station.out, station.core
-    letters = [letter(str(n), number=n, transactional=True) for n in range(1, 9)]
-    station.world.send_in(queue, *letters)
-    [part] = station.dispatcher.take_parts(queue, 100, 1 << 20, PARTNER)
-    assert isinstance(part, RunSlice)
 
     def apart(batch: Batch) -> None:
         lookup = part.first + place
@@ -171,12 +193,8 @@ def test_one_that_has_left_its_run_since_it_was_sent_leaves_once(place: int) -> 
 
 def test_messages_leave_once_whose_run_is_taken_apart_in_the_same_commit() -> None:
     """As after a restart, when the messages of a run with few left are not held by a session."""
-    station = Station()
+    station, part = sent_together()
     queue, core = station.out, station.core
-    letters = [letter(str(n), number=n, transactional=True) for n in range(1, 9)]
-    station.world.send_in(queue, *letters)
-    [part] = station.dispatcher.take_parts(queue, 100, 1 << 20, PARTNER)
-    assert isinstance(part, RunSlice)
     station.dispatcher.take_back(queue)
 
     def apart(batch: Batch) -> None:

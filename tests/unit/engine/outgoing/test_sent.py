@@ -13,6 +13,7 @@ from openmsmq.engine.outgoing.sent import (
     size_of,
     slice_tokens,
 )
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Part, RunSlice, lookups_of
 from openmsmq.engine.storage.layout import Owed
@@ -51,6 +52,17 @@ def test_what_was_not_acknowledged_cuts_a_run() -> None:
     [(_, parts)] = parts_of(tokens)
     assert [len(part) for part in parts if isinstance(part, RunSlice)] == [2, 5]
     assert lookups_of(parts) == [lookup for _, _, lookup in tokens]
+
+
+def test_one_that_was_sent_again_is_acknowledged_as_often() -> None:
+    """A run in the same acknowledgement changes nothing."""
+    queue, sent, tokens = taken()
+    entry = sent[0]
+    assert isinstance(entry, Entry)
+    again = entry_tokens(queue, [entry, Entry(*entry)])
+    [(_, parts)] = parts_of([*again, *tokens])
+    assert lookups_of(parts) == [entry.lookup, entry.lookup, *lookups_of(sent)]
+    assert size_of(parts) == size_of(sent) + 2 * len(entry.packet)
 
 
 def test_messages_of_two_queues_are_apart() -> None:

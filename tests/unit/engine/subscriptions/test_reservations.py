@@ -237,7 +237,7 @@ def test_what_is_done_can_be_moved_to_a_subqueue(taker: Reader) -> None:
 
 
 def steps_of(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """Let a commit have so many single messages."""
+    """Let a commit have at most this many single messages."""
     for module in (giver, reservations, parts):
         monkeypatch.setattr(module, "STEP", count)
 

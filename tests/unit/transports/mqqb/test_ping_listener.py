@@ -27,7 +27,7 @@ PATIENCE = 20.0
 
 
 def station(sessions_max: int = 1) -> Station:
-    """A manager that takes so many sessions."""
+    """A manager that takes this many sessions."""
     return Station(Net(), "a", sessions_max=sessions_max)
 
 
