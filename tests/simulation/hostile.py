@@ -101,6 +101,11 @@ class Speaker:
         return True
 
     @property
+    def singles(self) -> int:
+        """Nothing is stored here."""
+        return 0
+
+    @property
     def pending(self) -> int:
         """Bytes of a packet whose rest has not come."""
         return self.session.pending

@@ -236,6 +236,8 @@ class LoopDriver:
         "A commit is wanted or under way."
         self._started = self._synced = 0.0
         "When the commit under way was begun, and handed to the disk."
+        self._disk_time = 0.0
+        "Seconds that the disk took for the last one."
         self._operations = 0
         "What it does."
         self.commits, self.write_time = 0, 0.0
@@ -251,6 +253,11 @@ class LoopDriver:
         "Called after every commit; the event loop waits meanwhile."
         self.on_broken: Callable[[MQError], None] = lambda error: None
         "Called when nothing can be committed any more."
+
+    @property
+    def operations_waiting(self) -> int:
+        """How much the next commit is asked to do."""
+        return self._core.operations_waiting
 
     def call(self, make: Callable[[], T]) -> T:
         """Call the core; what that makes it commit is committed, without waiting for it."""
@@ -405,10 +412,13 @@ class LoopDriver:
 
         To be sent here a second time would take longer than a quick disk.
         """
+        start = time.perf_counter()
         try:
             self._core.store.commit()
         except StorageFull as full:
             return full, None
+        finally:
+            self._disk_time = time.perf_counter() - start
         core, guard = self._core, self._inline
         goes_on_here = self._is_here or (guard is not None and guard.allows(core))
         return None, self._begin() if core.operations_waiting and not goes_on_here else None
@@ -429,7 +439,7 @@ class LoopDriver:
         now = time.perf_counter()
         took, synced = now - self._started, now - self._synced
         if self._inline is not None:
-            self._inline.took(took)
+            self._inline.took(self.write_time + self._disk_time)
         self.observer(Commit(self._operations, took, synced, error is not None))
         self._core.finish_commit(error)
         self._tell()

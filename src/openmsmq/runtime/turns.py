@@ -19,7 +19,7 @@ SHARE_S: Final = 0.002
 "Seconds of each round of the event loop; the last piece of work may exceed it."
 COMMIT_SHARES_S: Final = (0.0005, 0.004)
 "Seconds of work between two commits, at least and at most."
-WRITE_MAX_S: Final = 0.005
+WRITE_MAX_S: Final = 0.003
 "Seconds that the loop may be held up by writing a commit before it is given less to write."
 LESS: Final = 0.5
 "By how much a share changes after a commit that took longer than that."
@@ -60,6 +60,8 @@ class Turns:
         self._commit = 0
         self._commit_share = self._commit_left = SHARE_S
         "Seconds of work that may be in the next commit, and how many are left of them."
+        self.charged = 0.0
+        "Seconds that commits will take for what was done so far, as those who did it expect."
         self._is_scheduled = False
         "The next round begins a new share."
 
@@ -73,6 +75,10 @@ class Turns:
             self._left = SHARE_S
             self._schedule()
         self._work()
+
+    def charge(self, seconds: float) -> None:
+        """What is done at present takes the next commit this long, which counts as work, too."""
+        self.charged += seconds
 
     def _schedule(self) -> None:
         loop = asyncio.get_running_loop()
@@ -95,12 +101,12 @@ class Turns:
         clock, waiting = self._clock, self._waiting
         while waiting and self._left > 0 and self._has_commit_share():
             work = waiting.popleft()
-            start = clock()
+            start, charged = clock(), self.charged
             if work():
                 waiting.append(work)
             took = clock() - start
             self._left -= took
-            self._commit_left -= took
+            self._commit_left -= took + self.charged - charged
 
     def _has_commit_share(self) -> bool:
         commits = self._commits

@@ -27,8 +27,8 @@ sender sends again.
 """
 ARRIVED_SIZE_MAX: Final = 8 << 20
 "Bytes of messages of a session that wait to be stored. At the limit: nothing more is read from it."
-PIECES_MAX: Final = 64
-"""Pieces of 4 KiB of a stranger that are handled in one turn where they cost little. At the limit:
+PIECES_MAX: Final = 256
+"""Pieces of 1 KiB of a stranger that are handled in one turn where they cost little. At the limit:
 the rest waits for the next turn.
 """
 REFUSALS_MAX: Final = 16

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -40,7 +41,7 @@ from openmsmq.errors import (
     StoreDamaged,
 )
 from openmsmq.packet.view import PacketView
-from openmsmq.runtime import commit_cost
+from openmsmq.runtime import commit_cost, drivers
 from openmsmq.runtime.commit_cost import Commit, InlineGuard
 from openmsmq.runtime.drivers import LoopDriver, ThreadDriver
 from openmsmq.runtime.limits import FAULTS_LOGGED
@@ -1317,6 +1318,35 @@ def test_a_slow_disk_is_left_to_the_thread(
         for sent in "abc":
             await loop.send(sent)
         assert made == [False] * 3
+
+    run(setting, test, inline=True)
+
+
+def test_a_busy_loop_does_not_make_the_disk_look_slow(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commits would stay with the thread, whose answers a busy loop hears late, for ever."""
+    disk, late, clock, took = 1.0, 1000.0, 0.0, list[float]()
+    commit, finish = setting.store.commit, LoopDriver._finish
+
+    def slowly() -> None:
+        nonlocal clock
+        commit()
+        clock += disk
+
+    def finish_late(driver: LoopDriver, ended: Any) -> None:
+        nonlocal clock
+        clock += late
+        finish(driver, ended)
+
+    monkeypatch.setattr(drivers, "time", SimpleNamespace(perf_counter=lambda: clock))
+    monkeypatch.setattr(InlineGuard, "took", lambda guard, seconds: took.append(seconds))
+    monkeypatch.setattr(setting.store, "commit", slowly)
+    monkeypatch.setattr(LoopDriver, "_finish", finish_late)
+
+    async def test(loop: Loop) -> None:
+        await loop.send("a")
+        assert took == [disk]
 
     run(setting, test, inline=True)
 

@@ -121,6 +121,26 @@ def test_work_for_the_next_commit_is_bounded(bench: Bench) -> None:
     asyncio.run(run())
 
 
+def test_what_a_commit_will_take_counts_as_work_for_it(bench: Bench) -> None:
+    async def run() -> None:
+        turns = bench.turns()
+        bench.is_busy = True
+        cheap = bench.work("a", 100, SHARE_S / 100)
+
+        def dear() -> bool:
+            turns.charge(SHARE_S)
+            return cheap()
+
+        turns.add(dear)
+        await asyncio.sleep(0.02)
+        assert bench.take() == "a"
+        bench.commit()
+        await asyncio.sleep(0.02)
+        assert bench.take() == "aa"  # and a quarter, which the last piece exceeds
+
+    asyncio.run(run())
+
+
 def test_the_bound_follows_the_time_that_commits_take_to_be_written(bench: Bench) -> None:
     async def run() -> list[int]:
         turns = bench.turns()

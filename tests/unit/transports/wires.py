@@ -331,7 +331,7 @@ class Peer:
 
     is_open = is_known = False
     next_deadline = None
-    pending = 0
+    pending = singles = 0
 
     def __init__(self) -> None:
         self.is_full = False

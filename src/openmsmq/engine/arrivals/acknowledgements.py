@@ -23,7 +23,7 @@ from openmsmq.engine.arrivals.limits import (
     UNSOLICITED_SIZE_MAX,
 )
 from openmsmq.engine.arrivals.peers import PeerTable, network_of
-from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext, ReceiptWriters
+from openmsmq.engine.arrivals.receipts import ReceiptContext, ReceiptWriters
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.express import ExpressStore
 from openmsmq.engine.outgoing.transport import Transports
@@ -129,12 +129,11 @@ class Acknowledgements:
         """Whether strangers may put nothing more into a queue, be it one that programs use."""
         match queue.properties.purpose:
             case Purpose.UNSOLICITED:
-                return self._size() >= UNSOLICITED_SIZE_MAX
+                return self._size(Purpose.UNSOLICITED) >= UNSOLICITED_SIZE_MAX
             case Purpose.ANSWER:
-                answers = self._by_purpose[Purpose.ANSWER]
-                size = sum([one.total_size for one in answers if not one.deleted])
                 return (
-                    size >= ANSWERS_SIZE_MAX and queue.total_size >= ANSWERS_SIZE_MAX // ANSWERS_MAX
+                    self._size(Purpose.ANSWER) >= ANSWERS_SIZE_MAX
+                    and queue.total_size >= ANSWERS_SIZE_MAX // ANSWERS_MAX
                 )
         return queue.total_size >= UNSOLICITED_SIZE_MAX
 
@@ -145,11 +144,13 @@ class Acknowledgements:
         return Purpose.ANSWER if is_own else Purpose.UNSOLICITED
 
     def _is_full(self) -> bool:
-        queues = self.queues(Purpose.UNSOLICITED)
-        return len(queues) >= UNSOLICITED_MAX or self._size() >= UNSOLICITED_SIZE_MAX
+        has_many = len(self._by_purpose[Purpose.UNSOLICITED]) >= UNSOLICITED_MAX
+        if has_many and len(self.queues(Purpose.UNSOLICITED)) >= UNSOLICITED_MAX:
+            return True
+        return self._size(Purpose.UNSOLICITED) >= UNSOLICITED_SIZE_MAX
 
-    def _size(self) -> int:
-        return sum(queue.total_size for queue in self.queues(Purpose.UNSOLICITED))
+    def _size(self, purpose: Purpose) -> int:
+        return sum([one.total_size for one in self._by_purpose[purpose] if _is_for(one, purpose)])
 
     def _make_room(self) -> None:
         """The network with the most queues that wait for strangers loses the oldest of them."""
@@ -192,7 +193,7 @@ class Acknowledgements:
             owed = self._acknowledgement(packet, reason, flags)
             if owed is None:
                 return
-            name, ack = owed
+            name, write = owed
             target = self._queues.for_sending(name)
             is_served = flags & TRANSPORT or self._transports.is_reachable(name)
             if target is None and not is_served:
@@ -210,7 +211,7 @@ class Acknowledgements:
             count("acknowledgements without a queue")
             return
         is_express = not PacketView(packet).recoverable
-        message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=is_express)
+        message = NewMessage(write(), PRIORITY_DEFAULT, NEVER, express=is_express)
         if batch is None:
             self._insert_express(target, message)
         elif message.express:
@@ -260,25 +261,29 @@ class Acknowledgements:
 
     def _acknowledgement(
         self, packet: bytes, reason: MessageClass, flags: int
-    ) -> OwedReceipt | None:
-        """An acknowledgement, as the transport writes it that brought the message."""
+    ) -> tuple[FormatName, Callable[[], bytes]] | None:
+        """Where an acknowledgement goes, and what writes it once there is a queue for it.
+
+        The transport that brought the message writes it its own way.
+        """
         if transport := flags & TRANSPORT:
             writer, context = self.receipts[transport], self._context(packet)
-            return writer.acknowledgement(packet, reason, context)
+            owed = writer.acknowledgement(packet, reason, context)
+            return None if owed is None else (owed.destination, lambda: owed.packet)
         view = PacketView(packet)
         name = view.admin_queue
-        if name is None:
-            return None
-        context = self._context(packet)
-        ack = build_admin_ack(
+        return None if name is None else (name, partial(self._write, view, name, reason))
+
+    def _write(self, view: PacketView, name: FormatName, reason: MessageClass) -> bytes:
+        state = self._state
+        return build_admin_ack(
             view,
             name,
             reason,
-            source=context.identity,
-            message_id=context.message_id,
-            sent_time=context.sent_time,
+            source=state.identity,
+            message_id=state.next_message_id(),
+            sent_time=state.timeline.wall,
         )
-        return OwedReceipt(name, ack)
 
     def _context(self, packet: bytes, address: str = "") -> ReceiptContext:
         """What a receipt needs; its message identifier is used up."""

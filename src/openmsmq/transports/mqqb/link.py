@@ -180,6 +180,7 @@ class Link:
         "Bytes sent and not acknowledged."
         self._arrived = 0
         "Bytes that came and are not stored."
+        self._singles = 0
         self._has_progressed = False
         self._unsafe = (0.0, 0)
         "When a second began, and how many messages were wrong in it."
@@ -207,6 +208,11 @@ class Link:
     def is_known(self) -> bool:
         """The other side is one of the managers that this one knows: it answered when dialled."""
         return self.is_initiator or self.origin.is_known
+
+    @property
+    def singles(self) -> int:
+        """Messages that have come and are stored one by one, not as a group."""
+        return self._singles
 
     @property
     def pending(self) -> int:
@@ -390,6 +396,7 @@ class Link:
 
     def _take_recoverable(self, packets: Sequence[bytes], last: int) -> None:
         """Have messages stored, and acknowledge them when they are."""
+        self._singles += len(packets)
         done, taken = self._stored_later(sum(map(len, packets)), last)
         messages, acks = self._host.received_acks.split(packets)
         arrivals, received_acks = self._host.arrivals, self._host.received_acks

@@ -25,6 +25,11 @@ class PeerMachine(Machine, Protocol):
         ...
 
     @property
+    def singles(self) -> int:
+        """Messages that have come and are stored one by one, not as a group."""
+        ...
+
+    @property
     def pending(self) -> int:
         """Bytes of a packet whose rest has not come."""
         ...

@@ -297,6 +297,19 @@ def test_messages_that_come_in_one_piece_keep_their_order(kinds: str) -> None:
     assert not a.out(TO_B).express
 
 
+def test_messages_that_are_stored_one_by_one_are_counted() -> None:
+    """Those that come as a group are not."""
+    net, a, b = pair()
+    a.send(a.out(TO_B), *messages("1", "22", "333"))
+    net.wait(15)
+    [link] = b.transport.links
+    assert link.singles == 3
+    a.send(a.out(TO_B), *(Message(b"4") for _ in range(100)))
+    net.wait(15)
+    assert link.singles < 20
+    assert b.local.find_queue("q").messages == 103
+
+
 def test_nothing_more_is_read_while_much_waits_to_be_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -115,7 +115,7 @@ class Quiet:
 
     is_full = is_open = is_known = False
     next_deadline = None
-    pending = 0
+    pending = singles = 0
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -589,6 +589,35 @@ def test_what_costs_little_is_handled_in_larger_pieces(
 
     run(test)
     assert taken[:9] == [50, 100, 200, 400, 400, 400, 200, 400, 400]
+
+
+def test_what_a_commit_takes_long_for_is_handled_in_small_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it is read quickly: messages that are stored one by one."""
+    monkeypatch.setattr(module, "PIECE", 50)
+    monkeypatch.setattr(module, "PIECES_MAX", 8)
+    taken: list[int] = []
+    charged: list[float] = []
+
+    class Listening(Quiet):
+        def receive_data(self, data: bytes, now: float) -> None:
+            taken.append(len(data))
+            self.singles += 10
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (house, place):
+            monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+            monkeypatch.setattr(house.transport, "accept", Listening)
+            monkeypatch.setattr(house.listener.turns, "charge", charged.append)
+            _, writer = await asyncio.open_connection(*place)
+            writer.write(bytes(300))
+            await until(lambda: sum(taken) == 300)
+            writer.close()
+
+    run(test)
+    assert taken == [50] * 6
+    assert charged == [10 * module.SINGLE_S] * 6
 
 
 @pytest.mark.parametrize(("address", "at_once"), [("127.0.0.2", True), ("10.0.0.2", False)])
