@@ -30,8 +30,10 @@ KEY_LIFETIMES: Final = (0, 600)
 class ValidExaminer(Examiner):
     """One for which the certificates of the vectors are valid, whatever the clock says."""
 
-    def _examine(self, packet: bytes, layout: ProtectedLayout, now: float) -> Examination:
-        return super()._examine(packet, layout, VALID)
+    def _examine(
+        self, packets: list[bytes], layout: ProtectedLayout, now: float
+    ) -> list[Examination]:
+        return super()._examine(packets, layout, VALID)
 
 
 class Signatures:

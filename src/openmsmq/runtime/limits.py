@@ -43,3 +43,8 @@ INLINE_SECONDS_MAX: Final = 0.002
 """Seconds that commits take, as a moving average, while the event loop makes small ones itself. At
 the limit: all are left to the commit thread, until they are short again.
 """
+
+HELPERS_MAX: Final = 3
+"""Threads that verify signatures beside the event loop, on other processors. At the limit: further
+processors are left to other programs.
+"""

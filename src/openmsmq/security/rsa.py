@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from openmsmq.security.digests import DIGEST_INFO, digest
+from openmsmq.security.digests import CALG_SHA256, CALG_SHA512, DIGEST_INFO, digest
 from openmsmq.security.limits import EXPONENT_BITS_MAX, KEY_BITS_MAX, KEYS_MAX
 
+Verifier = Callable[[bytes, bytes], bool]
+"Tells whether a signature is of some data."
 _FILL_MIN: Final = 8
 "Bytes that fill a block at least."
 
@@ -66,6 +68,15 @@ class RsaPublicKey:
         """`signed_info` with what it needs of the key set up, for many signatures."""
         return self._signed_info if (library := _library_key(self)) is None else library.signed_info
 
+    def verifier(self, algorithm: int) -> Verifier | None:
+        """What checks signatures of one digest (RSASSA-PKCS1-v1_5, RFC 8017 8.2.2).
+
+        It agrees with `opener`, and other threads go on while it computes. None without the package
+        cryptography, and for digests that are worth nothing.
+        """
+        library = _library_key(self)
+        return None if library is None else library.verifier(algorithm)
+
     def _signed_info(self, signature: bytes) -> bytes:
         block = self.recover(signature)
         start, _, info = block[2:].partition(b"\0")
@@ -76,7 +87,7 @@ class RsaPublicKey:
 class _LibraryKey:
     """A key as the package cryptography has it."""
 
-    __slots__ = ("_errors", "_open", "_padding", "_size")
+    __slots__ = ("_errors", "_open", "_padding", "_size", "_verify")
 
     def __init__(self, key: RsaPublicKey) -> None:
         from cryptography.exceptions import InvalidSignature
@@ -85,6 +96,7 @@ class _LibraryKey:
 
         found = RSAPublicNumbers(key.exponent, key.modulus).public_key()
         self._open = found.recover_data_from_signature
+        self._verify = found.verify
         self._padding = PKCS1v15()
         self._size = key.size
         self._errors = InvalidSignature, ValueError
@@ -97,6 +109,26 @@ class _LibraryKey:
             return self._open(signature, self._padding, None)
         except self._errors:
             return b""
+
+    def verifier(self, algorithm: int) -> Verifier | None:
+        """What checks signatures; None for other digests than those that are sound."""
+        from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+        from cryptography.hazmat.primitives.hashes import SHA256, SHA512
+
+        kind = {CALG_SHA256: SHA256, CALG_SHA512: SHA512}.get(algorithm)
+        if kind is None:
+            return None
+        verify, padding, errors = self._verify, self._padding, self._errors
+        hashed = Prehashed(kind())
+
+        def is_right(signature: bytes, data: bytes) -> bool:
+            try:
+                verify(signature, digest(algorithm, data), padding, hashed)
+            except errors:
+                return False
+            return True
+
+        return is_right
 
 
 @lru_cache(maxsize=KEYS_MAX)

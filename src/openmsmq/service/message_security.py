@@ -22,6 +22,7 @@ from openmsmq.properties.message import (
     PrivacyLevel,
     SignatureType,
 )
+from openmsmq.runtime.helpers import Helpers, spare_processors
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config
 
@@ -59,6 +60,8 @@ class MessageSecurity:
         self._keys = OwnKeys(config.data)
         self._peers = PeerKeyFile(config.data)
         self._is_broken = False
+        self._helpers = Helpers(spare_processors())
+        local.examiner.ask = self._helpers.ask
         local.examiner.policy = policy_of(config)
         encryptor = local.encryptor
         encryptor.random = secrets.token_bytes
@@ -92,6 +95,10 @@ class MessageSecurity:
             peers = PeerKeys(self._peers.by_manager(), self._peers.by_computer())
             self._local.encryptor.peers = peers
             self._local.encryptor.forget_session_keys()
+
+    def close(self) -> None:
+        """Nothing is examined any longer."""
+        self._helpers.close()
 
     async def watch(self) -> None:
         """Look at the files again and again, until this is cancelled."""

@@ -285,6 +285,8 @@ class Service:
                 )
         if self._driver is not None:
             await self._driver.close()
+        if self._security is not None:
+            self._security.close()
         self._enter(ManagerState.STOPPED)
         log_event(_log, "stopped")
 

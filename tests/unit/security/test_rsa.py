@@ -9,7 +9,7 @@ import pytest
 from tests.vectors.test_security import KEYS
 
 from openmsmq.security import rsa as module
-from openmsmq.security.digests import CALG_SHA256, CALG_SHA512, DIGEST_INFO
+from openmsmq.security.digests import CALG_MD5, CALG_SHA256, CALG_SHA512, DIGEST_INFO
 from openmsmq.security.rsa import RsaPublicKey, is_digest, opened, padded
 
 KEY = next(key for key in KEYS["keys"] if key["name"] == "user-2048")
@@ -36,6 +36,22 @@ def test_the_digest_that_was_signed_is_found_in_both_orders() -> None:
     assert found(signature[::-1]) == "right"
 
 
+def is_right(signature: bytes, algorithm: int = CALG_SHA256) -> bool:
+    check = PUBLIC.verifier(algorithm)
+    assert check is not None
+    return check(signature[::-1], b"text")
+
+
+def test_a_verifier_knows_the_right_signature() -> None:
+    "MSEC-058"
+    signature = sign(padded(CALG_SHA256, DIGEST, 256))
+    assert is_right(signature)
+    assert not is_right(signature[::-1]), "in the other order it is not looked at"
+    assert not is_right(signature, CALG_SHA512)
+    assert PUBLIC.verifier(CALG_MD5) is None, "it is worth nothing"
+    assert is_right(sign(padded(CALG_SHA512, hashlib.sha512(b"text").digest(), 256)), CALG_SHA512)
+
+
 def _variants() -> list[bytes]:
     right = padded(CALG_SHA256, DIGEST, 256)
     info = DIGEST_INFO[CALG_SHA256] + DIGEST
@@ -53,11 +69,13 @@ def test_padding_is_compared_whole(block: bytes) -> None:
     "MSEC-058"
     assert len(block) == 256
     assert found(sign(block)) is None
+    assert not is_right(sign(block))
 
 
 @pytest.mark.parametrize("signature", [b"", bytes(255), bytes(257), b"\xff" * 256])
 def test_what_cannot_be_a_signature(signature: bytes) -> None:
     assert found(signature) is None
+    assert not is_right(signature)
     assert PUBLIC.recover(b"\xff" * 256) == b""
 
 
@@ -108,6 +126,7 @@ def test_without_the_library_blocks_are_recovered_all_the_same(
     module._library_key.cache_clear()
     assert PUBLIC.recover(sign(block)[::-1]) == block
     assert PUBLIC.recover(b"\xff" * 256) == b"", "it is larger than the modulus"
+    assert PUBLIC.verifier(CALG_SHA256) is None
     module._library_key.cache_clear()
 
 

@@ -9,35 +9,34 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
+from itertools import repeat
 from operator import itemgetter
 from struct import Struct
 from typing import Final, NamedTuple, Self
-from uuid import UUID
 
 from openmsmq.engine.arrivals.limits import (
-    CERTIFICATES_MAX,
     SESSION_KEY_AGE_MAX,
     SESSION_KEYS_DROPPED,
     SESSION_KEYS_MAX,
 )
 from openmsmq.engine.arrivals.sender_cache import SenderCache
-from openmsmq.errors import InvalidCertificate, Malformed
+from openmsmq.engine.arrivals.signers import ClaimedSigner, check_sender_id, find_signer
 from openmsmq.packet.encrypted import is_fitting, without_cipher
-from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
+from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.signed import (
     NO_SIGNATURE,
     SignedFields,
     find_own_signature,
     find_signature,
+    signed_at,
     view_fields,
 )
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, BodyValues, ProtectedLayout, u32
 from openmsmq.properties.message import (
     ALGORITHMS,
-    PROVIDERS,
     EncryptionAlgorithm,
     HashAlgorithm,
     MessageClass,
@@ -47,11 +46,9 @@ from openmsmq.properties.message import (
 )
 from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, BodyCipher
 from openmsmq.security.digests import SOUND
-from openmsmq.security.principals import principal_sid
-from openmsmq.security.rsa import RsaPublicKey, opened
+from openmsmq.security.rsa import opened
 from openmsmq.security.session_keys import ExchangeKey
-from openmsmq.security.sid import EVERYONE, Sid
-from openmsmq.security.x509 import Certificate, decode_certificate
+from openmsmq.security.sid import Sid
 
 PROTECTED: Final = UserFlags.SH | UserFlags.MQ
 "Headers that can hold a key or a signature: only messages with one of them are looked at."
@@ -67,15 +64,14 @@ _u16: Final = Struct("<H").pack
 _HASHES: Final = frozenset(HashAlgorithm)
 _SHORT_RC2: Final = bytes(11)
 "The last bytes of an RC2 key of 40 bits from the enhanced provider ([MS-MQQB] 3.1.7.1.5)."
-_KNOWN_PROVIDERS: Final = frozenset(name.replace(",", "").lower() for name in PROVIDERS.values())
-"Names compare without comma and case (MSEC-A30)."
-
 _STORED: Final = itemgetter(0)
 _ABOUT: Final = itemgetter(slice(1, None))
 "All of an examination but its packet."
 
 BodyCiphers = tuple[BodyCipher, ...]
 "What a session key may be used with; for RC2 there are two ways."
+Question = Callable[[], bool]
+"Something that takes long to find out, and that nothing else changes meanwhile."
 SessionKeyName = tuple[int, int, bytes, bytes]
 "PrivacyLevel, EncryptionAlgorithm, source and blob ([MS-MQQB] 3.1.5.8.3)."
 
@@ -150,20 +146,6 @@ class ExaminedGroup(NamedTuple):
     "The same messages one by one, as they came."
 
 
-class _Signer(NamedTuple):
-    """Who signed a message, if the signature is right."""
-
-    certificate: Certificate | None
-    key: RsaPublicKey | None
-    "None if no signature with the key of the certificate counts."
-    opener: Callable[[bytes], bytes] | None
-    "Opens signatures with the key."
-    fault: MessageClass
-    "Why none counts, if so."
-    sender: Sid | None
-    is_known: bool
-
-
 class Examiner:
     """Decrypts and verifies messages that come for queues of this manager."""
 
@@ -172,10 +154,12 @@ class Examiner:
         "What unwrapped keys are for, by their names, the oldest first."
         self._layout: ProtectedLayout | None = None
         "Of the last message with a SecurityHeader."
-        self._signer: tuple[ProtectedLayout, Keyring, _Signer] | None = None
+        self._signer: tuple[ProtectedLayout, Keyring, ClaimedSigner] | None = None
         "Who signed it, as the keyring and the policy have it."
         self.policy = SecurityPolicy()
         self.keyring = Keyring()
+        self.ask: Callable[[Sequence[Question]], list[bool]] = ask_in_turn
+        "Answers questions, maybe several at once."
         self.directory: SenderCache | None = None
         "What the directory says of senders; None without one."
 
@@ -202,8 +186,7 @@ class Examiner:
 
         Where a signature counts once, messages are looked at one by one.
         """
-        layout = self._layout_of(packets[0])
-        findings = [self._examine(packet, layout, now) for packet in packets]
+        findings = self._examine(packets, self._layout_of(packets[0]), now)
 
         def singles() -> list[ExaminedPacket]:
             return list(map(ExaminedPacket.of, packets, findings))
@@ -225,38 +208,63 @@ class Examiner:
         if not u32(packet, FLAGS)[0] & UserFlags.SH:  # without a certificate no signature is right
             fault = BAD_SIGNATURE if view_fields(PacketView(packet), None).signature else None
             return Examination(packet, fault)
-        return self._examine(packet, self._layout_of(packet), now)
+        return self._examine([packet], self._layout_of(packet), now)[0]
 
-    def _examine(self, packet: bytes, layout: ProtectedLayout, now: float) -> Examination:
-        """The same for a message with a SecurityHeader, whose parts were found."""
-        values = layout.values(packet)
-        start, size, *_ = values
+    def _examine(
+        self, packets: list[bytes], layout: ProtectedLayout, now: float
+    ) -> list[Examination]:
+        """The same for messages with a SecurityHeader, whose parts were found."""
+        values = list(map(layout.values, packets))
+        look = self._decrypt if layout.flags & _EB else _clear_body
+        bodies = list(map(look, packets, repeat(layout), values, repeat(now)))
+        hashes = [found[4] for found in values]
+        right = self.ask(self._questions(packets, layout, hashes, bodies, now))
+        first = self._judge(packets[0], layout, hashes[0], bodies[0], right[0], now)
+        if all(right) and first.fault is None and not first.signature:  # so it is of all
+            about, flags = first[1:], layout.flags & _UNPROVEN | _AU | first.kind << 8
+            stored = [
+                _stored(packet, layout, body, flags)
+                for packet, body in zip(packets, bodies, strict=True)
+                if body is not None
+            ]
+            return [Examination(packet, *about) for packet in stored]
+        judged = map(
+            self._judge, packets[1:], repeat(layout), hashes[1:], bodies[1:], right[1:], repeat(now)
+        )
+        return [first, *judged]
+
+    def _judge(
+        self,
+        packet: bytes,
+        layout: ProtectedLayout,
+        algorithm: int,
+        body: bytes | None,
+        is_right: bool,
+        now: float,
+    ) -> Examination:
+        """What is found out about a message whose body is clear; None for one that is not.
+
+        `is_right` says that it has a right signature of version 2.0; other ones are looked for.
+        """
         is_encrypted = layout.flags & _EB != 0
-        if is_encrypted:
-            found = self._decrypt(packet, layout, values, now)
-            if found is None:
-                return Examination(packet, BAD_ENCRYPTION, is_encrypted=True)
-            body = found
-        else:
-            body = packet[start : start + size]
+        if body is None:
+            return Examination(packet, BAD_ENCRYPTION, is_encrypted=True)
         signature, flags = packet[layout.signature], layout.flags & _UNPROVEN
         kind, sender, fields = SignatureType.NONE, None, None
         if layout.user_flags & UserFlags.MQ:
             fields = view_fields(PacketView(packet), layout.header)
             signature = fields.signature
         if signature and signature not in NO_SIGNATURE:
-            judged = self._verify(packet, layout, signature, fields, values[4], body, now)
+            judged = self._verify(
+                packet, layout, signature, fields, algorithm, body, now, is_right=is_right
+            )
             if isinstance(judged, MessageClass):
                 return Examination(packet, judged, is_encrypted=is_encrypted)
             kind, sender = judged
             flags |= _AU | kind << 8  # as they were found: no sender is believed (A-62)
         name = signature_name(signature, layout) if kind and self._policy.replay_window else b""
-        if is_encrypted:
-            clear = without_cipher(packet, body, layout, flags)
-        else:
-            at = layout.security
-            clear = b"".join((packet[:at], _u16(flags), packet[at + 2 :]))
-        return Examination(clear, None, kind, sender, is_encrypted, name)
+        stored = _stored(packet, layout, body, flags)
+        return Examination(stored, None, kind, sender, is_encrypted, name)
 
     def _layout_of(self, packet: bytes) -> ProtectedLayout:
         """Where the parts of a message are; most often as in the one before.
@@ -343,6 +351,31 @@ class Examiner:
 
     # The signature
 
+    def _questions(
+        self,
+        packets: list[bytes],
+        layout: ProtectedLayout,
+        hashes: list[int],
+        bodies: list[bytes | None],
+        now: float,
+    ) -> list[Question]:
+        """Whether messages have a right signature of version 2.0, as nearly all that are signed.
+
+        RSA takes longer than all the rest: where no signature can count it is not asked for.
+        """
+        if layout.user_flags & UserFlags.MQ or not layout.header.signature_size:
+            return [_no] * len(packets)
+        signer = self._signer_of(layout)
+        if signer.certificate is None or not signer.certificate.is_valid_at(now):
+            return [_no] * len(packets)
+        place, verifiers = layout.signature, signer.verifiers
+        return [
+            _no
+            if body is None or algorithm not in verifiers
+            else partial(verifiers[algorithm], packet[place][::-1], signed_at(packet, layout, body))
+            for packet, algorithm, body in zip(packets, hashes, bodies, strict=True)
+        ]
+
     def _verify(
         self,
         packet: bytes,
@@ -352,6 +385,8 @@ class Examiner:
         algorithm: int,
         body: bytes,
         now: float,
+        *,
+        is_right: bool,
     ) -> tuple[SignatureType, Sid | None] | MessageClass:
         """Which signature is right and who made it, or why none is ([MS-MQQB] 3.1.5.8.3).
 
@@ -359,12 +394,14 @@ class Examiner:
         """
         if algorithm not in self._hashes:
             return BAD_SIGNATURE
-        certificate, key, opener, fault, sender, is_known = self._signer_of(layout)
+        certificate, key, opener, _, fault, sender, is_known = self._signer_of(layout)
         if certificate is None or not certificate.is_valid_at(now):
             return BAD_SIGNATURE
         if key is None or opener is None:
             return fault
-        if fields is not None:
+        if is_right:
+            kind: SignatureType | None = SignatureType.MSMQ_2_0
+        elif fields is not None:
             kind = find_signature(fields, key, body)
         else:
             info = opened(opener, signature)
@@ -376,88 +413,39 @@ class Examiner:
             is_known = certificate.der in self.directory.certificates(sender, now)
         return (kind, sender) if is_known else BAD_SIGNATURE
 
-    def _signer_of(self, layout: ProtectedLayout) -> _Signer:
-        """The certificate of a message, whose it is, and whether the keyring knows that."""
+    def _signer_of(self, layout: ProtectedLayout) -> ClaimedSigner:
+        """Who is said to have signed a message; most often as the one before."""
         last = self._signer
         if last is not None and last[0] is layout and last[1] is self.keyring:
             return last[2]
-        der = layout.header.sender_cert
-        certificate, fault = _certificate(der), BAD_SIGNATURE
-        key = None if certificate is None else certificate.key
-        if key is None:
-            fault = _not_rsa(layout.header)
-        elif key.bits < self._policy.key_bits_min:
-            key = None
-        opener = None if key is None else key.opener()
-        sender, is_known = self._sender(layout.header, der, layout.source)
-        found = _Signer(certificate, key, opener, fault, sender, is_known)
+        found = find_signer(layout, self.keyring.senders, self._hashes, self._policy.key_bits_min)
         self._signer = layout, self.keyring, found
         return found
 
-    def _sender(
-        self, security: SecurityHeader, der: bytes, source: bytes
-    ) -> tuple[Sid | None, bool]:
-        """Whose certificate it is, and whether that is as the message says ([MS-MQQB] 3.1.5.8.3).
 
-        Without a sender in the message the signature is right, and says nothing about who sent it.
-        A certificate belongs to a user if that user has registered the very same bytes, here or in
-        the directory, which is asked when the signature is right, and to a queue manager if it is
-        registered for `manager:GUID`. That one must be the source of the message (MSEC-A24), and is
-        everyone to permissions.
-        """
-        kind = security.flags & SecurityFlags.ST
-        if kind == SenderIdType.NONE:
-            return None, True
-        if kind == SenderIdType.QUEUE_MANAGER:
-            if security.security_id != source:
-                return None, False
-            return EVERYONE, der in self.keyring.senders.get(_manager_sid(source), ())
-        sid = _sid(security.security_id)
-        return sid, der in self.keyring.senders.get(sid, ())
+def ask_in_turn(questions: Sequence[Question]) -> list[bool]:
+    """The answers, one after the other."""
+    return [question() for question in questions]
 
 
-def check_sender_id(security: SecurityHeader) -> None:
-    """Refuse a sender identifier that is not what ST says it is ([MS-MQMQ] 2.2.20.6)."""
-    kind, raw = security.flags & SecurityFlags.ST, security.security_id
-    if kind == SenderIdType.SID:
-        _sid(raw)
-    elif kind == SenderIdType.QUEUE_MANAGER:
-        if len(raw) != 16:
-            raise Malformed("SecurityID", 0, f"{len(raw)} bytes are not a GUID")
-    elif kind != SenderIdType.NONE:
-        raise Malformed("SecurityHeader.Flags", 0, f"ST is {kind}, not 0, 1 or 2")
-    elif raw:
-        raise Malformed("SenderIdSize", 0, f"is {len(raw)}, and ST says that there is none")
+def _no() -> bool:
+    return False
+
+
+def _clear_body(packet: bytes, layout: ProtectedLayout, values: BodyValues, now: float) -> bytes:
+    start, size, *_ = values
+    return packet[start : start + size]
+
+
+def _stored(packet: bytes, layout: ProtectedLayout, body: bytes, flags: int) -> bytes:
+    """A message as it is stored: clear, its SecurityHeader with these flags."""
+    if layout.flags & _EB:
+        return without_cipher(packet, body, layout, flags)
+    at = layout.security
+    return b"".join((packet[:at], _u16(flags), packet[at + 2 :]))
 
 
 def signature_name(signature: bytes, layout: ProtectedLayout) -> bytes:
     """What names a signature among all that come to a queue (MSEC-A38)."""
     parts = (layout.header.sender_cert, signature, layout.names[0])
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
-
-
-@lru_cache(maxsize=CERTIFICATES_MAX)
-def _sid(raw: bytes) -> Sid:
-    return Sid.decode(raw)
-
-
-@lru_cache(maxsize=CERTIFICATES_MAX)
-def _manager_sid(raw: bytes) -> Sid:
-    return principal_sid("manager", str(UUID(bytes_le=raw)))
-
-
-@lru_cache(maxsize=CERTIFICATES_MAX)
-def _certificate(der: bytes) -> Certificate | None:
-    try:
-        return decode_certificate(der)
-    except InvalidCertificate:
-        return None
-
-
-def _not_rsa(security: SecurityHeader) -> MessageClass:
-    """The class for a key that is not RSA: of an unknown provider, or of none (MSEC-A28)."""
-    if security.flags & SecurityFlags.DE or not security.provider_info:
-        return BAD_SIGNATURE
-    name = security.provider_name.replace(",", "").lower()
-    is_known = name in _KNOWN_PROVIDERS
-    return BAD_SIGNATURE if is_known else MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER

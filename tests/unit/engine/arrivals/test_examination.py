@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -17,10 +17,12 @@ from openmsmq.engine.arrivals.examination import (
     BAD_ENCRYPTION,
     BAD_SIGNATURE,
     Examination,
+    ExaminedGroup,
     Examiner,
     Keyring,
+    Question,
     SecurityPolicy,
-    check_sender_id,
+    ask_in_turn,
 )
 from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.errors import Malformed
@@ -38,15 +40,12 @@ from openmsmq.packet.walk import properties_offset
 from openmsmq.properties.message import (
     Acknowledge,
     HashAlgorithm,
-    MessageClass,
     PrivacyLevel,
-    SenderIdType,
     SignatureType,
 )
 from openmsmq.security.principals import principal_sid
 from openmsmq.security.session_keys import ExchangeKey
 from openmsmq.security.sid import EVERYONE
-from openmsmq.security.x509 import decode_certificate
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 
@@ -318,31 +317,6 @@ def test_a_certificate_that_is_none_is_refused(der: bytes) -> None:
     assert fault(parcel("1", sent=VALID, headers=headers)) is BAD_SIGNATURE
 
 
-@pytest.mark.parametrize(
-    ("provider", "expected"),
-    [
-        ("Some Smart Card Provider", MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER),
-        ("microsoft base cryptographic provider, v1.0", BAD_SIGNATURE),
-        ("", BAD_SIGNATURE),
-    ],
-)
-def test_a_key_of_an_unknown_provider(
-    provider: str, expected: MessageClass, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    "MSEC-060, MSEC-183"
-    found = decode_certificate(der_of())
-    monkeypatch.setattr(module, "_certificate", lambda der: replace(found, key=None))
-    header = SecurityHeader.make(
-        1,
-        security_id=ALICE.encode(),
-        signature=bytes(255) + b"\1",
-        sender_cert=der_of(),
-        provider_info=encode_provider(1, provider) if provider else b"",
-    )
-    headers = OptionalHeaders(security=header, hash_algorithm=HashAlgorithm.SHA512)
-    assert fault(parcel("1", sent=VALID, headers=headers)) is expected
-
-
 def test_the_name_of_a_provider_alone_does_not_matter() -> None:
     "MSEC-060"
     header = replace(
@@ -502,31 +476,34 @@ def test_an_exchange_key_is_of_one_level() -> None:
     assert judge.examine(encrypted(made()), VALID).fault is BAD_ENCRYPTION
 
 
-@pytest.mark.parametrize(
-    ("kind", "sender", "field"),
-    [
-        (SenderIdType.NONE, b"", None),
-        (SenderIdType.NONE, b"x", "SenderIdSize"),
-        (SenderIdType.SID, ALICE.encode(), None),
-        (SenderIdType.QUEUE_MANAGER, ME.bytes_le, None),
-        (SenderIdType.QUEUE_MANAGER, ME.bytes_le + b"x", "SecurityID"),
-        (3, b"", "SecurityHeader.Flags"),
-    ],
-)
-def test_a_sender_is_named_in_the_way_that_the_header_says(
-    kind: int, sender: bytes, field: str | None
-) -> None:
-    header = SecurityHeader.make(kind, security_id=sender)
-    if field is None:
-        check_sender_id(header)
-        return
-    with pytest.raises(Malformed) as caught:
-        check_sender_id(header)
-    assert (caught.value.field, caught.value.offset) == (field, 0)
-
-
 def test_a_message_without_a_security_header_is_taken_as_it_is() -> None:
     packet = parcel("a body")
     found = examiner().examine(packet, VALID)
     assert (found.packet, found.fault) == (packet, None)
     assert examiner().examined(packet, VALID) == packet
+
+
+def test_signatures_of_a_group_are_verified_as_the_owner_of_the_loop_wants() -> None:
+    """And none is where it cannot count: RSA takes longer than all the rest."""
+    judge = examiner()
+    asked: list[Question] = []
+
+    def ask(questions: Sequence[Question]) -> list[bool]:
+        asked.extend(question for question in questions if question is not module._no)
+        return ask_in_turn(questions)
+
+    judge.ask = ask
+    right, wrong = made(), bytearray(made())
+    wrong[-8] ^= 1  # in its body
+    assert isinstance(judge.examined_group([right] * 5, VALID), ExaminedGroup)
+    assert len(asked) == 5
+    found = judge.examined_group([right, bytes(wrong), right], VALID)
+    assert isinstance(found, list)
+    assert [one.finding.fault for one in found] == [None, BAD_SIGNATURE, None]
+    asked.clear()
+    expired = judge.examined_group([right] * 5, VALID * 2)
+    assert isinstance(expired, list)
+    assert {one.finding.fault for one in expired} == {BAD_SIGNATURE}
+    judge.policy = SecurityPolicy(hashes=frozenset({HashAlgorithm.SHA256}))
+    judge.examined_group([right] * 5, VALID)
+    assert not asked
