@@ -89,10 +89,9 @@ def transfer(sender: Manager, receiver: Manager, message: Message, count: int) -
         before = [processor(one.pid) for one in (sender, receiver)]
         queue.resume()
         start = time.perf_counter()
-        seconds = 0.0
         while arrived.info().messages < count:
-            time.sleep(0.01 + seconds / 20)  # to ask costs something, too
-            seconds = time.perf_counter() - start
+            time.sleep(0.01 + (time.perf_counter() - start) / 20)  # to ask costs something, too
+        seconds = time.perf_counter() - start
         while any(info.messages for info in manager.queues(everything=True)):
             time.sleep(0.2)
         after = [processor(one.pid) for one in (sender, receiver)]

@@ -14,6 +14,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies.queue_check import check_tables
 from tests.unit.engine.office import Manager
+from tests.unit.engine.outgoing.test_encryption import encryptor
 from tests.unit.engine.world import PARTNER, commit_all
 
 from openmsmq.engine.commit import run_rows
@@ -56,6 +57,9 @@ class Side:
     def _begin(self, manager: Manager) -> None:
         self.manager = manager
         self.local = manager.local
+        self.local.encryptor = encryptor()
+        self.local.encryptor.encrypts_direct = True
+        self.local.encryptor.key_lifetime = PATIENT
         self.taken: list[SentToken] = []
         self.queue = manager.open(THERE)
         self.local.dispatcher.pause(self.queue)  # so that it stays when it is empty
@@ -181,7 +185,9 @@ class Side:
 
 
 lifetimes = st.sampled_from([{}, {}, {"time_to_reach_queue": SHORT}, {"time_to_be_received": 200}])
-unusual = st.sampled_from([{}] * 5 + [{"dead_letter": True}, {"priority": 5}, {"journal": True}])
+unusual = st.sampled_from(
+    [{}] * 5 + [{"dead_letter": True}, {"priority": 5}, {"journal": True}, {"encrypt": True}]
+)
 sends = st.tuples(
     st.just("send"),
     st.lists(st.just(20), min_size=4, max_size=12)
@@ -205,7 +211,11 @@ others = st.one_of(
 plain = st.tuples(
     st.just("send"),
     st.lists(st.sampled_from([20, 20, 300]), min_size=5, max_size=15),
-    st.builds(lambda one: one | {"recoverable": True}, lifetimes),
+    st.builds(
+        lambda one, encrypt: one | {"recoverable": True, "encrypt": encrypt},
+        lifetimes,
+        st.booleans(),
+    ),
     st.sampled_from(["plain", "commit"]),
 )
 takes = st.tuples(st.just("take"), st.integers(1, 12), st.just(1 << 20))

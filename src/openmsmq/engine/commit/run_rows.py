@@ -18,6 +18,7 @@ from openmsmq.packet.walk import marked
 from openmsmq.types.queues import QueueKind
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_PRIVATE: Final = Owed.PRIVATE.value
 _KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.OUTGOING)
 _SOURCE: Final = slice(16, 32)
 _MESSAGE_ID: Final = slice(56, 60)
@@ -44,12 +45,20 @@ def keeps_lifetimes(queue: ManagedQueue) -> bool:
     return queue.kind is QueueKind.OUTGOING
 
 
+def flags_of_runs(kind: QueueKind) -> int:
+    """What the flags of runs may say: nothing that has to be done when a message leaves a queue.
+
+    That its body is to be encrypted is looked at on the way out.
+    """
+    return _TRANSACTIONAL | _PRIVATE if kind is QueueKind.OUTGOING else _TRANSACTIONAL
+
+
 def may_be_run(queue: ManagedQueue, packets: Sequence[bytes], expires: int, flags: int) -> bool:
     """Whether messages that expire together and have equal flags can be runs of a queue.
 
     Nothing follows when they leave, and their identifiers count up.
     """
-    if len(packets) < runs.COUNT_MIN or flags & ~_TRANSACTIONAL:
+    if len(packets) < runs.COUNT_MIN or flags & ~flags_of_runs(queue.kind):
         return False
     if expires != NEVER and not keeps_lifetimes(queue):
         return False
@@ -70,14 +79,14 @@ def with_marks(whole: bytes, start: int, end: int, marks: int) -> bytes:
 class NewRun(NamedTuple):
     """Plain messages ready to be put in a queue, one after the other.
 
-    They are recoverable, nothing is owed for them, and their identifiers count up.
+    They are recoverable, nothing is owed for them when they leave, and their identifiers count up.
     """
 
     packets: bytes
     sizes: Sequence[int]
     priority: int
     flags: int = 0
-    "`Owed.TRANSACTIONAL` or nothing."
+    "See `flags_of_runs`."
     expires: int = NEVER
     "When all of them expire; see `keeps_lifetimes`."
 

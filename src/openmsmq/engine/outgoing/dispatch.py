@@ -23,7 +23,7 @@ from openmsmq.engine.messages.scan import (
     up_to,
 )
 from openmsmq.engine.outgoing.limits import PEERS_MAX
-from openmsmq.engine.outgoing.sent import hold_sent, hold_taken_back
+from openmsmq.engine.outgoing.sent import flags_in, hold_sent, hold_taken_back
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
     SENT_STEP,
@@ -51,7 +51,8 @@ from openmsmq.types.queues import QueueKind
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _PRIVATE: Final = Owed.PRIVATE.value
-_SPECIAL: Final = Owed.OWN_LETTERS.value | _PRIVATE
+_OWN_LETTERS: Final = Owed.OWN_LETTERS.value
+_SPECIAL: Final = _OWN_LETTERS | _PRIVATE
 
 
 class Urgency(NamedTuple):
@@ -131,9 +132,9 @@ class Dispatcher:
     def _take_slices(
         self, queue: ManagedQueue, count: int, size_max: int, peer: UUID
     ) -> list[Part]:
-        """Take messages up to the first that is encrypted when it leaves, or is otherwise special.
+        """Take messages up to the first with a dead-letter queue of its own.
 
-        If that is the first of all, it is taken alone, and so is what follows it.
+        If that is the first of all, or if one cannot be encrypted, they are taken one by one.
         """
         snapshot = self._core.snapshot
         found = first_fitting(snapshot, queue, count, 0, 0, size_max)
@@ -141,6 +142,12 @@ class Dispatcher:
         if rank is None:
             return [*self._take(queue, count, size_max, peer)]
         parts = fetch_parts(snapshot, queue, list(alike))
+        try:
+            parts = [
+                self._encrypted_part(part) if flags_in(part) & _PRIVATE else part for part in parts
+            ]
+        except MQError:
+            return [*self._take(queue, count, size_max, peer)]
         hold(queue, parts, IN_TRANSIT, from_start=True)
         sent: list[Part] = []
         for is_slice, group in groupby(parts, key=_is_slice):
@@ -224,6 +231,14 @@ class Dispatcher:
         if failed:
             self._remove(queue, failed, MessageClass.NACK_COULD_NOT_ENCRYPT)
         return found
+
+    def _encrypted_part(self, part: Part) -> Part:
+        """Messages as they leave; `MQError` if one cannot be encrypted."""
+        encrypt, now = self._core.encryptor.encrypt, self._core.timeline.now
+        if not isinstance(part, RunSlice):
+            return part._replace(packet=encrypt(part.packet, now))
+        packets = [encrypt(packet, now) for packet in part.split()]
+        return part.with_packets(b"".join(packets), list(map(len, packets)))
 
     def _find(self, queue: ManagedQueue, count: int) -> list[Found]:
         if not self.can_send(queue):
@@ -486,7 +501,7 @@ def _usual_rank(item: Found | RunSlice) -> int | None:
         lookup, flags = item.first, item.run.record.flags
     else:
         lookup, flags = item[0], flags_of(item[1])
-    return None if flags & _SPECIAL else lookup >> ARRIVAL_BITS
+    return None if flags & _OWN_LETTERS else lookup >> ARRIVAL_BITS
 
 
 def _is_transactional(entry: Entry) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from struct import Struct
 from typing import Final, TypeAlias, cast
 
@@ -25,15 +25,24 @@ class RunSlice:
     identifier is kept, which counts up within a run.
     """
 
-    __slots__ = ("_number", "_source", "end", "first", "packets", "run")
+    __slots__ = ("_number", "_sizes", "_source", "end", "first", "packets", "run")
 
-    def __init__(self, run: MessageRun, first: int, end: int, packets: bytes = b"") -> None:
+    def __init__(
+        self,
+        run: MessageRun,
+        first: int,
+        end: int,
+        packets: bytes = b"",
+        sizes: list[int] | None = None,
+    ) -> None:
+        """`sizes` are those of the packets, where they are not as they are stored."""
         self.run = run
         self.first = first
         "The lookup identifier of the first message."
         self.end = end
         "The one behind that of the last."
         self.packets = packets
+        self._sizes = sizes
         self._source = b""
         self._number = 0
 
@@ -52,12 +61,14 @@ class RunSlice:
 
     @property
     def size(self) -> int:
-        """The bytes of its packets."""
+        """The bytes of its packets in the store."""
         return self.stop - self.start
 
     @property
     def sizes(self) -> list[int]:
         """The bytes of each packet."""
+        if self._sizes is not None:
+            return self._sizes
         if self.run.stride:
             return [self.run.stride] * len(self)
         place = self.first - self.run.first
@@ -68,9 +79,9 @@ class RunSlice:
         """The identifier of the first message, once packets were read."""
         return self._source + _u32.pack(self._number)
 
-    def with_packets(self, packets: bytes) -> RunSlice:
-        """The same with its packets, which were read."""
-        found = RunSlice(self.run, self.first, self.end, packets)
+    def with_packets(self, packets: bytes, sizes: list[int] | None = None) -> RunSlice:
+        """The same with its packets, which were read, or were made of those that were."""
+        found = RunSlice(self.run, self.first, self.end, packets, sizes or self._sizes)
         found._source = packets[_SOURCE]
         found._number = _u32.unpack_from(packets, _NUMBER)[0]
         return found
@@ -110,6 +121,9 @@ class RunSlice:
     def split(self) -> list[bytes]:
         """Its packets, which were read."""
         packets, run = self.packets, self.run
+        if self._sizes is not None:
+            ends = [0, *accumulate(self._sizes)]
+            return [packets[at:end] for at, end in pairwise(ends)]
         if run.stride:
             return [packets[at : at + run.stride] for at in range(0, len(packets), run.stride)]
         place, start = self.first - run.first, self.start

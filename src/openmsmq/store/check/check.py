@@ -18,6 +18,7 @@ from typing import Final
 
 from openmsmq.engine.commit.number_reservation import ARRIVAL_KEY, MESSAGE_ID_KEY
 from openmsmq.engine.commit.queue_counts import QUEUE_NUMBER_KEY
+from openmsmq.engine.commit.run_rows import flags_of_runs
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.messages import dedup as onces
@@ -304,7 +305,7 @@ class _Checker:
         """All messages of a run have one end of life, and a sequence to be sent in."""
         is_outgoing = queue.kind is QueueKind.OUTGOING
         expires = run.expiry_key
-        if (expires and not is_outgoing) or run.record.flags & ~Owed.TRANSACTIONAL:
+        if (expires and not is_outgoing) or run.record.flags & ~flags_of_runs(queue.kind):
             self._find(f"Message {run.first} of {queue} cannot be in a run.")
         elif expires and self._snapshot.get(Table.EXPIRY, expires) is None:
             self._find(f"Messages {run.first} to {run.end - 1} of {queue} would never expire.")

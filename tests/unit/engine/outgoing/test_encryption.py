@@ -12,12 +12,15 @@ from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.station import Station
 from tests.unit.engine.world import commit_all
 
+from openmsmq import limits
 from openmsmq.clock import SystemClock
 from openmsmq.engine.arrivals.examination import Examiner, Keyring, SecurityPolicy
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing import encryption as module
 from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.engine.outgoing.transport import AddressKind
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.errors import (
     EncryptionProviderNotSupported,
     MQError,
@@ -40,6 +43,7 @@ from openmsmq.properties.message import (
 from openmsmq.security.keys import CALG_RSA_KEYX, DirectoryPublicKeys
 from openmsmq.security.rsa import RsaPublicKey
 from openmsmq.security.session_keys import blob_of
+from openmsmq.store.check.check import check_tables
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus
 
@@ -244,6 +248,44 @@ def test_what_cannot_be_encrypted_fails_and_what_follows_is_sent(station: Statio
     attempt = transfer.attempts[-1]
     assert attempt.status is ConnectionStatus.CERTIFICATE_VALIDATION_FAILURE
     assert attempt.error == int(PublicKeyNotFound("").hresult)
+
+
+def filled(station: Station, *messages: Message) -> ManagedQueue:
+    """An outgoing queue that keeps messages as runs."""
+    station.core.encryptor = encryptor()
+    station.core.encryptor.encrypts_direct = True
+    queue = station.core.queues.outgoing(DIRECT)
+    station.dispatcher.register([AddressKind.BINARY], FakeTransport())
+    Sender(station.core, SystemClock(), computer="here").send(queue, messages, None)
+    commit_all(station.core)
+    return queue
+
+
+def test_a_run_leaves_encrypted_in_one_piece(station: Station) -> None:
+    "MSEC-089: its packets are larger than the ones that are stored."
+    bodies = [b"a secret" * size for size in range(1, 7)]
+    queue = filled(station, *(Message(one, encrypt=True, recoverable=True) for one in bodies))
+    [part] = station.dispatcher.take_parts(queue, 10, 1 << 20, THERE)
+    assert isinstance(part, RunSlice)
+    assert part.sizes == list(map(len, part.split()))
+    assert sum(part.sizes) == len(part.packets) > part.size
+    assert b"a secret" not in part.packets
+    assert [opened(packet) for packet in part.split()] == bodies
+    assert [entry.packet for entry in part.entries()] == part.split()
+    assert check_tables(station.core.snapshot, 0).findings == ()
+
+
+def test_what_cannot_be_encrypted_of_a_run_fails_alone(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "MSEC-117, MSEC-118"
+    bodies = [b"a", b"b", bytes(2000), b"c", b"d", b"e"]
+    queue = filled(station, *(Message(one, encrypt=True, recoverable=True) for one in bodies))
+    monkeypatch.setattr(limits, "PACKET_SIZE_MAX", 2000)
+    found = station.dispatcher.take(queue, 10, 1 << 20, THERE)
+    assert [opened(entry.packet) for entry in found] == [b"a", b"b", b"c", b"d", b"e"]
+    commit_all(station.core)
+    assert queue.messages == 5
 
 
 def test_over_http_nothing_is_encrypted_and_nothing_leaves_clear(station: Station) -> None:
