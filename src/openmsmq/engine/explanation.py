@@ -10,11 +10,12 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.core import Core
-from openmsmq.engine.storage.history import Event, Happened
+from openmsmq.engine.storage.history import Event, Happened, Occurrence
 from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
-from openmsmq.errors import InvalidParameter
-from openmsmq.names.path import shown
-from openmsmq.types.history import HistoryEvent
+from openmsmq.errors import InvalidParameter, QueueNotFound
+from openmsmq.names.parse import parse_name
+from openmsmq.names.path import PathName, shown
+from openmsmq.types.history import HistoryEvent, QueueEvent, QueueHistory
 from openmsmq.types.queues import QueueKind
 
 _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
@@ -51,6 +52,8 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
 _ARRIVED: Final = (Event.ARRIVED, Event.ARRIVED_EXPRESS)
 _REMAINS: Final = (Event.ARRIVED_EXPRESS, Event.MOVED, Event.PUT_BACK)
 "After these a message is in its queue."
+_PLURALS: Final = {"was": "were", "is": "are", "waits": "wait", "a copy": "a copy of each"}
+"How a sentence about a message begins if it is about several."
 _SENT_ON: Final = "waits to be sent to {}"
 
 
@@ -63,6 +66,35 @@ def explain(core: Core, message_id: str) -> list[HistoryEvent]:
     events = [_event(core, item, emptied, gone) for item in happened]
     lost = _lost(core, happened)
     return [*events, lost] if lost is not None else events
+
+
+def queue_history(core: Core, name: str, before: int, count: int) -> QueueHistory:
+    """What happened in a queue before a place (0: until now), the newest first."""
+    parsed = parse_name(name)
+    local = core.queues.resolver.local(parsed)
+    if local is not None:
+        queue = core.queues.find(local)
+    elif isinstance(parsed, PathName) or (found := core.queues.find_outgoing(parsed)) is None:
+        raise QueueNotFound(name)
+    else:
+        queue = found
+    history = core.history
+    some, following = history.newest(core.snapshot, queue.number, queue.name, before, count)
+    return QueueHistory([_of_many(core, one) for one in some], following)
+
+
+def _of_many(core: Core, one: Occurrence) -> QueueEvent:
+    """An event of several messages in words."""
+    known = _event(core, one.first, {}, {})
+    text = known.text
+    begins = next((word for word in _PLURALS if text.startswith(f"{word} ")), "")
+    if one.messages > 1 and begins:
+        text = _PLURALS[begins] + text.removeprefix(begins)
+    guid, number = UUID(bytes_le=one.identifier[:16]), int.from_bytes(one.identifier[16:], "little")
+    message_id = f"{guid}\\{number}"
+    return QueueEvent(
+        known.time, known.event, one.messages, text, known.by, message_id, known.lookup_id
+    )
 
 
 def parse_id(text: str) -> bytes:

@@ -25,6 +25,34 @@ class HistoryEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueEvent:
+    """Something that happened to messages of a queue."""
+
+    time: datetime
+    event: str
+    "In one word, as in `HistoryEvent`."
+    count: int
+    "How many messages it happened to at once."
+    text: str
+    "What happened and why, in words."
+    by: str
+    "Who did it; empty where that is not known."
+    message_id: str
+    r"The first of the messages, `guid\number`."
+    lookup_id: int
+    "Its place in the queue."
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHistory:
+    """What happened in a queue, the newest first."""
+
+    events: list[QueueEvent]
+    next: int
+    "Where to go on, as `before`; 0 if there is no more."
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """An access decision, or an administrative act."""
 

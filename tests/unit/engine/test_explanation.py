@@ -13,17 +13,18 @@ from tests.unit.engine.world import ME, NOW, OWNER, commit_all
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
-from openmsmq.engine.explanation import _TEXTS, parse_id
+from openmsmq.engine.explanation import _TEXTS, parse_id, queue_history
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event
-from openmsmq.errors import InvalidParameter
+from openmsmq.errors import InvalidParameter, QueueNotFound
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.transports.mqqb.received_acks import FORGED, Ack, ReceivedAcks
+from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.message import Message
@@ -410,3 +411,42 @@ def test_reports_about_a_message_are_not_its_own_history(
 def test_every_event_that_is_kept_has_its_words() -> None:
     """Acknowledgements have none: their history is that of a message of their own; nor queues."""
     assert set(Event) - _TEXTS.keys() == {Event.ACKNOWLEDGED, Event.QUEUE_GONE}
+
+
+def history(manager: Manager, name: str, count: int = 50) -> list[tuple[str, int, str, str]]:
+    found = queue_history(manager.local, name, 0, count)
+    return [(one.event, one.count, one.text, one.by) for one in found.events]
+
+
+def test_what_happened_in_a_queue_is_put_in_words(manager: Manager, orders: ManagedQueue) -> None:
+    sent = manager.send(orders, Message(b"1"), Message(b"2"))
+    (first, second) = manager.peek(orders)
+    manager.caller = Caller("you")
+    manager.receive(orders)
+    assert history(manager, "orders") == [
+        ("received", 1, f"was received from {ORDERS}", "you"),
+        ("arrived", 2, f"arrived in {ORDERS}", "me"),
+    ]
+    (last,) = queue_history(manager.local, ORDERS, 0, 1).events
+    assert (last.message_id, last.lookup_id, last.time) == (sent[0], first.lookup_id, THEN)
+    assert history(manager, ".\\DeadLetter$") == []
+    with pytest.raises(QueueNotFound):
+        queue_history(manager.local, "nothing", 0, 1)
+    with pytest.raises(QueueNotFound):
+        queue_history(manager.local, "DIRECT=OS:other\\private$\\orders", 0, 1)
+    assert second.lookup_id > first.lookup_id
+
+
+def test_several_messages_have_the_plural(manager: Manager, orders: ManagedQueue) -> None:
+    manager.send(orders, *[Message(b"1")] * 3)
+    manager.done(manager.local.open_queue(ORDERS, Mode(), manager.caller).purge())
+    assert history(manager, "orders", 1) == [
+        ("purged", 3, f"were removed when {ORDERS} was purged", "me")
+    ]
+
+
+def test_an_outgoing_queue_has_a_history(manager: Manager) -> None:
+    name = "DIRECT=OS:other\\private$\\orders"
+    manager.send(manager.open(name), Message(b"1"))
+    ((event, count, text, _),) = history(manager, name)
+    assert (event, count, text) == ("arrived", 1, f"waits to be sent to {name}")

@@ -16,6 +16,8 @@ from operator import itemgetter
 from struct import Struct, pack
 from typing import Final, NamedTuple
 
+from openmsmq.engine.storage.layout import DELAYED_BIT
+from openmsmq.engine.storage.limits import PAGES_LOOKED_MAX, PAGES_READ_MAX
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.limits import U16_MAX, U32_MAX
 
@@ -26,6 +28,7 @@ IDENTIFIER_SIZE: Final = 20
 
 _page = Struct("<I")
 _event = Struct("<BIHHH")
+_queue = Struct("<I")
 _state = Struct("<QQQ")
 _lookup = Struct("<Q")
 _number = Struct(">Q").pack
@@ -40,6 +43,8 @@ _RANGE_MIN: Final = 4
 RANGE: Final = 0x80
 "Set in the code of an event that names the first of several messages."
 _SOURCE_SIZE: Final = 16
+_PLACES: Final = 1 << 16
+"Places of a page: one for each byte of it."
 GONE: Final = b"openmsmq queue gone."
 "In the place of an identifier where an event is about a queue."
 assert len(GONE) == IDENTIFIER_SIZE
@@ -110,6 +115,19 @@ class Happened(NamedTuple):
     "Who did it, where that is known."
     extra: str
     "The other queue, a reason: depends on the event."
+
+
+class Occurrence(NamedTuple):
+    """An event of a queue, and the messages that it is about."""
+
+    first: Happened
+    "Of the first of them."
+    messages: int
+    "How many they are."
+    identifier: bytes
+    "That of the first."
+    place: int
+    "Where the event is: places of later ones are greater."
 
 
 class PageRange(NamedTuple):
@@ -251,6 +269,37 @@ class History:
             if item.queue in queues
         }
 
+    def newest(
+        self, snapshot: Snapshot, queue: int, name: str, before: int, count: int
+    ) -> tuple[list[Occurrence], int]:
+        """The last events of a queue before a place, the newest first, and where to go on.
+
+        Place 0 stands for the end. Messages that were moved away are known by the name of the
+        queue. A look takes a bounded number of pages: it may find fewer events than there are.
+        """
+        pending = list(_pages(self.pending))
+        end = self.state.next + len(pending)
+        number, offset = divmod(before or end * _PLACES, _PLACES)
+        number = min(number, end - 1) if offset else min(number, end) - 1
+        found: list[Occurrence] = []
+        looked = read = 0
+        marks = _queue.pack(queue), name.encode()
+        while number >= self.state.first:
+            waits = number - self.state.next
+            page = pending[waits] if waits >= 0 else snapshot.get(Table.HISTORY, _number(number))
+            if page is not None and any(mark in page for mark in marks):
+                for one in reversed(list(_occurrences(page, number * _PLACES))):
+                    if _concerns(one.first, queue, name) and (not before or one.place < before):
+                        found.append(one)
+                        if len(found) == count:
+                            return found, one.place
+                read += 1
+            looked += 1
+            if read == PAGES_READ_MAX or looked == PAGES_LOOKED_MAX:
+                return found, number * _PLACES
+            number -= 1
+        return found, 0
+
     def _all_pages(self, snapshot: Snapshot) -> Iterator[bytes]:
         for _, page in snapshot.scan(Table.HISTORY, b"", b"\xff" * 9):
             yield page
@@ -272,24 +321,53 @@ def _pages(events: Iterable[Timed]) -> Iterator[bytes]:
         yield b"".join(page)
 
 
-def _find(page: bytes, identifier: bytes) -> Iterator[Happened]:
-    """The events of a page that name a message."""
-    (now,) = _page.unpack_from(page)
+def _events(page: bytes) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """The events of a page: code, queue, messages; where these, the detail and the next begin."""
     at = _page.size
     while at < len(page):
         event, queue, count, detail_size, _ = _event.unpack_from(page, at)
         ids = at + _event.size
         named = 1 if event & RANGE else count
-        lookups = ids + named * IDENTIFIER_SIZE
-        detail = lookups + named * _lookup.size
+        detail = ids + named * (IDENTIFIER_SIZE + _lookup.size)
         at = detail + detail_size
+        yield event, queue, count, ids, detail, at
+
+
+def _happened(page: bytes, event: int, queue: int, lookup: int, detail: int, end: int) -> Happened:
+    (now,) = _page.unpack_from(page)
+    by, _, extra = page[detail:end].decode(errors="replace").partition("\x1f")
+    return Happened(now, event & ~RANGE, queue, lookup, by, extra)
+
+
+def _find(page: bytes, identifier: bytes) -> Iterator[Happened]:
+    """The events of a page that name a message."""
+    for event, queue, count, ids, detail, end in _events(page):
         if event & RANGE:
             found = _find_in_range(page, ids, count, identifier)
         else:
             found = _find_named(page, ids, count, identifier)
         for lookup in found:
-            by, _, extra = page[detail:at].decode(errors="replace").partition("\x1f")
-            yield Happened(now, event & ~RANGE, queue, lookup, by, extra)
+            yield _happened(page, event, queue, lookup, detail, end)
+
+
+def _occurrences(page: bytes, place: int) -> Iterator[Occurrence]:
+    """All events of a page that has this place."""
+    for event, queue, count, ids, detail, end in _events(page):
+        identifier = page[ids : ids + IDENTIFIER_SIZE]
+        named = 1 if event & RANGE else count
+        (lookup,) = _lookup.unpack_from(page, ids + named * IDENTIFIER_SIZE)
+        first = _happened(page, event, queue, lookup, detail, end)
+        yield Occurrence(first, count, identifier, place + ids)
+
+
+def _concerns(one: Happened, queue: int, name: str) -> bool:
+    """Whether something happened in a queue, or took a message away from it.
+
+    What other managers say of a message is left to its own story, which knows whom to believe.
+    """
+    if one.event in (Event.QUEUE_GONE, Event.REFUSED_THERE):
+        return False
+    return one.queue & ~DELAYED_BIT == queue or (one.event == Event.MOVED and one.extra == name)
 
 
 def _find_named(page: bytes, ids: int, count: int, identifier: bytes) -> list[int]:

@@ -25,3 +25,11 @@ DENIALS_PER_SECOND: Final = 10
 """Denials in a second that the audit log records, after the first `DENIALS_AT_ONCE`. At the limit:
 they are counted, and one entry says how many.
 """
+PAGES_READ_MAX: Final = 16
+"""Pages of the history that one look at a queue takes apart. At the limit: the answer says where to
+go on.
+"""
+PAGES_LOOKED_MAX: Final = 256
+"""Pages of the history that one look at a queue passes over or takes apart. At the limit: the
+answer says where to go on.
+"""

@@ -16,7 +16,8 @@ from openmsmq.engine.storage.history import (
     identifiers,
     pack_event,
 )
-from openmsmq.engine.storage.limits import PENDING_MAX
+from openmsmq.engine.storage.layout import DELAYED_BIT
+from openmsmq.engine.storage.limits import PAGES_LOOKED_MAX, PENDING_MAX
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.store.memory import MemoryStore
@@ -319,3 +320,74 @@ def test_switched_off_its_pages_go_with_the_next_commits() -> None:
     world.done(world.core.configure(history=0))
     world.send(queue, letter("b"))
     assert list(world.core.snapshot.scan(Table.HISTORY, b"", b"\xff" * 9)) == []
+
+
+def newest(book: Book, queue: int = 16, before: int = 0, count: int = 100) -> tuple[list[int], int]:
+    """Places of the last events of a queue, and where to go on."""
+    found, following = book.history.newest(
+        book.store.snapshot, queue, "private$\\orders", before, count
+    )
+    assert [one.place for one in found] == sorted((one.place for one in found), reverse=True)
+    return [one.first.lookup for one in found], following
+
+
+def test_events_of_a_queue_are_found_the_newest_first_in_any_steps(book: Book) -> None:
+    for number in range(1, 40):
+        book.write(event(number), pack_event(Event.ARRIVED, 17, [9], identifier(9), "me"))
+    book.history.note(NOW, event(40))  # waits for the next commit
+    expected = list(range(40, 0, -1))
+    assert newest(book)[0] == expected[:16]  # a look takes a bounded number of pages
+    for count in (1, 3, 100):
+        seen, before = newest(book, count=count)
+        while before:
+            more, before = newest(book, before=before, count=count)
+            seen += more
+        assert seen == expected
+    assert newest(book, queue=99) == ([], 0)
+
+
+def test_what_waited_for_a_commit_is_found_where_one_went_on(book: Book) -> None:
+    for number in (1, 2, 3):
+        book.history.note(NOW, event(number))
+    seen, before = newest(book, count=2)
+    assert seen == [3, 2]
+    book.write(event(4))
+    assert newest(book, before=before)[0] == [1]
+    assert newest(book)[0] == [4, 3, 2, 1]
+
+
+def test_messages_moved_away_and_delayed_ones_belong_to_a_queue(book: Book) -> None:
+    moved = pack_event(Event.MOVED, 20, [1], identifier(1), "me", "private$\\orders")
+    other = pack_event(Event.MOVED, 20, [2], identifier(2), "me", "private$\\orders2")
+    gone = pack_event(Event.QUEUE_GONE, 16, [3], identifier(3), "", "private$\\orders")
+    late = pack_event(Event.DELAYED, 16 | DELAYED_BIT, [4], identifier(4), "me")
+    said = pack_event(Event.REFUSED_THERE, 16, [5], identifier(5), "manager x", "no room")
+    book.write(moved, other, gone, late, said)
+    assert newest(book) == ([4, 1], 0)
+
+
+def test_a_look_passes_over_a_bounded_number_of_pages(book: Book) -> None:
+    book.write(event(1))
+    for _ in range(PAGES_LOOKED_MAX):
+        book.write(pack_event(Event.ARRIVED, 17, [9], identifier(9), "me"))
+    seen, before = newest(book)
+    assert (seen, bool(before)) == ([], True)
+    assert newest(book, before=before) == ([1], 0)
+
+
+def test_an_event_of_many_messages_names_the_first_and_their_number(book: Book) -> None:
+    ids = b"".join(bytes(16) + n.to_bytes(4, "little") for n in range(5, 25))
+    book.write(pack_event(Event.RECEIVED, 16, range(100, 120), ids, "me"))
+    (one,), _ = book.history.newest(book.store.snapshot, 16, "x", 0, 9)
+    assert (one.first.lookup, one.messages, one.identifier) == (100, 20, ids[:20])
+    assert one.first.event == Event.RECEIVED
+
+
+def test_dropped_pages_end_the_history_of_a_queue() -> None:
+    book = Book(limit=200)
+    for number in range(1, 20):
+        book.write(event(number))
+    seen, before = newest(book)
+    assert (seen[0], before) == (19, 0)
+    assert 0 < len(seen) < 19
+    assert newest(book, before=1 << 60)[0] == seen
