@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from openmsmq.app_protocol.members import Members
@@ -22,6 +22,13 @@ from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import Binding, SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
 
+Completion = Callable[[], Awaitable[None]]
+"Waits for the outcome of something that was begun, and raises if it failed."
+
+
+async def completed() -> None:
+    """There is nothing to wait for."""
+
 
 class StreamBackend(Protocol):
     """Messages that come by themselves and are held until they are ended."""
@@ -32,6 +39,14 @@ class StreamBackend(Protocol):
 
     async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages that are held, perhaps as part of a transaction, or return them."""
+        ...
+
+    async def come_within(self, seconds: float) -> list[ReceivedMessage]:
+        """Messages that come within a time; perhaps none."""
+        ...
+
+    async def begin_removal(self, lookups: list[int]) -> Completion:
+        """Let messages that are held be removed; what this returns waits until they are."""
         ...
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -155,13 +155,16 @@ class Channel:
 
     async def request(self, kind: Kind, *parts: bytes, wait: float | None = 0) -> Frame:
         """Send a request and wait for its answer, `wait` seconds longer than usual."""
-        if kind not in (
-            Kind.END,
-            Kind.END_RANGES,
-        ):  # the outcome of messages is sent at once, even if the caller gives up
-            await self._make_room()
+        await self._make_room()
         _, answer = self._begin(kind, parts)
         return await self._answer(answer, wait)
+
+    def begin(
+        self, kind: Kind, *parts: bytes, wait: float | None = 0
+    ) -> Callable[[], Awaitable[Frame]]:
+        """Send a request, even if the caller gives up; what this returns waits for its answer."""
+        _, answer = self._begin(kind, parts)
+        return lambda: self._answer(answer, wait)
 
     async def read(self, payload: bytes, *, wait: float | None, held: int = 0) -> Frame:
         """Send a READ. A caller that is cancelled has read nothing.

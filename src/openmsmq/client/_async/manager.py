@@ -277,10 +277,6 @@ class Queue(QueueControl):
         r"""The queue's path name: `.\private$\orders`."""
         return self._handle.name
 
-    async def info(self) -> QueueInfo:
-        """Its properties and how much is in it."""
-        return await self._backend.queue_info(self._handle)
-
     async def send(
         self,
         message: Message | bytes | str,
@@ -421,7 +417,12 @@ class Queue(QueueControl):
         return Cursor(self._backend, self._handle, self._read)
 
     def stream(
-        self, prefetch: int = 1000, *, timeout: float | None = None, explicit: bool = False
+        self,
+        prefetch: int = 1000,
+        *,
+        timeout: float | None = None,
+        explicit: bool = False,
+        pipelined: bool = False,
     ) -> Stream:
         """The messages of the queue as they come, for a loop that takes them one after the other.
 
@@ -429,9 +430,13 @@ class Queue(QueueControl):
         are back in their places when it ends. A message is removed when the loop asks for the
         next but some; with `explicit`, when `Stream.acknowledge` says so. The loop ends when no
         message came for `timeout` seconds.
+
+        With `pipelined` it gets the next ones while those before are being removed; what comes
+        within 5 ms is removed together, and would come again together after a crash.
         """
         self._require(Access.RECEIVE)
-        return Stream(self._backend, self._handle, prefetch, timeout, explicit=explicit)
+        how = {"explicit": explicit, "pipelined": pipelined}
+        return Stream(self._backend, self._handle, prefetch, timeout, **how)
 
     async def subscription(self, name: str, *, copy: bool = False, owner: str = "") -> Subscription:
         """The subscription with this name, begun if it is not there yet.
@@ -443,11 +448,6 @@ class Queue(QueueControl):
         self._require(Access.RECEIVE)
         opened = await self._backend.open_subscription(self._handle, name, copy=copy, owner=owner)
         return Subscription(opened, name)
-
-    async def purge(self) -> int:
-        """Remove all messages; how many there were."""
-        self._require_open()
-        return await self._backend.purge(self._handle)
 
     async def move(
         self, lookup_id: int, target: str, *, transaction: Transaction | None = None

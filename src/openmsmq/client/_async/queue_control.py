@@ -1,4 +1,4 @@
-"""What administrators do with an open queue: permissions, transfer, and messages sent again."""
+"""What administrators do with an open queue: state, permissions, transfer, messages sent again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from openmsmq.errors import InvalidHandle, MessageNotFound
 from openmsmq.types.access import Access
 from openmsmq.types.delivery import RedirectOptions
 from openmsmq.types.ids import SentId
+from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
 
@@ -23,6 +24,10 @@ class QueueControl(Closable):
         self._backend = backend
         self._handle = handle
         self._closed = False
+
+    async def info(self) -> QueueInfo:
+        """Its properties and how much is in it."""
+        return await self._backend.queue_info(self._handle)
 
     async def pause(self) -> None:
         """Let nothing be sent from this outgoing queue until it is resumed."""
@@ -38,6 +43,11 @@ class QueueControl(Closable):
         """Let the next attempt to send from this outgoing queue be now."""
         self._require_open()
         await self._backend.retry(self._handle)
+
+    async def purge(self) -> int:
+        """Remove all messages; how many there were."""
+        self._require_open()
+        return await self._backend.purge(self._handle)
 
     async def permissions(self) -> str:
         """Who may do what with the queue: its security descriptor in SDDL."""

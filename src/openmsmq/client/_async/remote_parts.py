@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
@@ -13,11 +13,12 @@ from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Arguments, Members
 from openmsmq.app_protocol.slices import QueuedSlice, SendRun
 from openmsmq.client import payloads as remote
+from openmsmq.client._async.backend import Completion
 from openmsmq.client._async.channel import Channel
 from openmsmq.client._async.sleep import run_once
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.requests import ENDED, SLOW, Deliveries
-from openmsmq.errors import ConnectionLost
+from openmsmq.errors import ConnectionLost, ReceiveTimeout
 from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.types.access import Mode
 from openmsmq.types.ids import SentId
@@ -120,12 +121,47 @@ class RemoteStream:
             if remove:
                 raise ConnectionLost("the messages are back in their places")
             return
+        answered = self._begin(lookups, work, remove=remove)
+        is_ended = True
+        try:
+            await answered()
+        except Exception:
+            is_ended = False
+            raise
+        finally:  # though the caller may have given up
+            if is_ended:
+                self._let_come(len(lookups))
+
+    async def come_within(self, seconds: float) -> list[ReceivedMessage]:
+        """Messages that come within a time; perhaps none."""
+        try:
+            return await self._channel.next(self._deliveries, seconds, self._most)
+        except ReceiveTimeout:
+            return []
+
+    async def begin_removal(self, lookups: list[int]) -> Completion:
+        """Let messages be removed; as many more may come meanwhile."""
+        if not self._channel.is_open:
+            raise ConnectionLost("the messages are back in their places")
+        answered = self._begin(lookups, None, remove=True)
+        self._let_come(len(lookups))
+
+        async def complete() -> None:
+            await answered()
+
+        return complete
+
+    def _begin(
+        self, lookups: list[int], work: Work | None, *, remove: bool
+    ) -> Callable[[], Awaitable[Frame]]:
         transaction = 0 if work is None else self._backend.number_of(work)
         kind, payload = remote.end_of(
             self._channel.welcome, self._queue, lookups, remove=remove, transaction=transaction
         )
-        await self._channel.request(kind, payload, wait=SLOW)
-        self._channel.tell(Kind.CREDIT, app.Credit(self._number, len(lookups)).encode())
+        return self._channel.begin(kind, payload, wait=SLOW)
+
+    def _let_come(self, count: int) -> None:
+        self._channel.tell(Kind.CREDIT, app.Credit(self._number, count).encode())
 
     async def close(self) -> None:
         """No more are wanted; those that came and were not taken are returned."""

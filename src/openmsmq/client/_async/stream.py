@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from openmsmq.client._async.backend import Backend, StreamBackend
+from openmsmq.client._async.backend import Backend, Completion, StreamBackend
 from openmsmq.client._async.transaction import Transaction, work_of
 from openmsmq.client.backend import Handle
-from openmsmq.errors import InvalidHandle, InvalidParameter, ReceiveTimeout
+from openmsmq.errors import InvalidHandle, InvalidParameter, MQError, ReceiveTimeout
 from openmsmq.types.received import ReceivedMessage
+
+MOMENT_S: Final = 0.005
+"Seconds in which a pipelined stream begins one removal."
 
 
 class Stream:
@@ -23,28 +28,39 @@ class Stream:
         timeout: float | None,
         *,
         explicit: bool,
+        pipelined: bool,
     ) -> None:
         if prefetch < 1:
             raise InvalidParameter(f"prefetch {prefetch}: at least 1 message must be allowed")
+        if explicit and pipelined:
+            raise InvalidParameter("pipelined: with explicit, the program decides when it waits")
         self._backend = backend
         self._handle = handle
         self._prefetch = prefetch
         self._timeout = timeout
         self._explicit = explicit
+        self._pipelined = pipelined
         self._stream: StreamBackend | None = None
         self._ahead: list[ReceivedMessage] = []
         "What came and was not asked for yet, the next one last."
         self._given: dict[int, None] = {}
         "What the loop got and is not acknowledged, by lookup identifier."
+        self._under_way: tuple[list[int], Completion] | None = None
+        "What is being removed, with its completion."
+        self._removed_at = 0.0
+        "When that was begun."
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> ReceivedMessage:
         if not self._ahead:
-            if not self._explicit:
+            if self._pipelined:
+                await self._remove_together()
+            elif not self._explicit:
                 await self.acknowledge()
-            await self._fetch()
+            if not self._ahead:
+                await self._fetch()
         message = self._ahead.pop()
         self._given[message.lookup_id] = None
         return message
@@ -57,6 +73,37 @@ class Stream:
         except ReceiveTimeout:
             raise StopAsyncIteration from None
 
+    async def _remove_together(self) -> None:
+        """Have what the loop got removed, while it goes on; what was begun before is over first.
+
+        What comes within a moment is removed with it: each removal is a commit of the manager.
+        """
+        if self._stream is not None and 0 < len(self._given) < self._prefetch / 2:
+            left = self._removed_at + MOMENT_S - time.monotonic()
+            if left > 0:
+                self._ahead = (await self._stream.come_within(left))[::-1]
+                if self._ahead:
+                    return
+        await self._complete()
+        if self._given and self._stream is not None:
+            self._removed_at = time.monotonic()
+            lookups, self._given = list(self._given), {}
+            try:
+                self._under_way = lookups, await self._stream.begin_removal(lookups)
+            except Exception:
+                self._given = dict.fromkeys(lookups)
+                raise
+
+    async def _complete(self) -> None:
+        """Wait for the removal that is under way."""
+        if self._under_way is not None:
+            (lookups, complete), self._under_way = self._under_way, None
+            try:
+                await complete()
+            except Exception:
+                self._given = dict.fromkeys(lookups) | self._given
+                raise
+
     async def acknowledge(
         self, *messages: ReceivedMessage, transaction: Transaction | None = None
     ) -> None:
@@ -65,6 +112,7 @@ class Stream:
         With a transaction they are removed when it commits, and back if it is aborted. If the
         caller is interrupted while this waits, they are removed nevertheless.
         """
+        await self._complete()
         lookups = [message.lookup_id for message in messages] or list(self._given)
         if lookups:
             if self._stream is None:
@@ -80,6 +128,8 @@ class Stream:
 
     async def close(self) -> None:
         """Return to their places all messages that were not acknowledged."""
+        with suppress(MQError):  # then these are returned, too
+            await self._complete()
         lookups = [*self._given, *(message.lookup_id for message in self._ahead)]
         self._given.clear()
         self._ahead.clear()

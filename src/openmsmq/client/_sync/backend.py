@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from openmsmq.app_protocol.members import Members
@@ -23,6 +23,13 @@ from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import Binding, SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
 
+Completion = Callable[[], None]
+"Waits for the outcome of something that was begun, and raises if it failed."
+
+
+def completed() -> None:
+    """There is nothing to wait for."""
+
 
 class StreamBackend(Protocol):
     """Messages that come by themselves and are held until they are ended."""
@@ -33,6 +40,14 @@ class StreamBackend(Protocol):
 
     def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages that are held, perhaps as part of a transaction, or return them."""
+        ...
+
+    def come_within(self, seconds: float) -> list[ReceivedMessage]:
+        """Messages that come within a time; perhaps none."""
+        ...
+
+    def begin_removal(self, lookups: list[int]) -> Completion:
+        """Let messages that are held be removed; what this returns waits until they are."""
         ...
 
     def close(self) -> None:

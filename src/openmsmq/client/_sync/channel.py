@@ -100,6 +100,11 @@ class Channel:
         _, answer = self._begin(kind, parts)
         return self._answer(answer, wait)
 
+    def begin(self, kind: Kind, *parts: bytes, wait: float | None = 0) -> Callable[[], Frame]:
+        """Send a request; what this returns waits for its answer."""
+        _, answer = self._begin(kind, parts)
+        return lambda: self._answer(answer, wait)
+
     def read(self, payload: bytes, *, wait: float | None, held: int = 0) -> Frame:
         """Send a READ. A caller that is interrupted has read nothing.
 

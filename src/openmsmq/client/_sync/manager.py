@@ -278,10 +278,6 @@ class Queue(QueueControl):
         r"""The queue's path name: `.\private$\orders`."""
         return self._handle.name
 
-    def info(self) -> QueueInfo:
-        """Its properties and how much is in it."""
-        return self._backend.queue_info(self._handle)
-
     def send(
         self,
         message: Message | bytes | str,
@@ -422,7 +418,12 @@ class Queue(QueueControl):
         return Cursor(self._backend, self._handle, self._read)
 
     def stream(
-        self, prefetch: int = 1000, *, timeout: float | None = None, explicit: bool = False
+        self,
+        prefetch: int = 1000,
+        *,
+        timeout: float | None = None,
+        explicit: bool = False,
+        pipelined: bool = False,
     ) -> Stream:
         """The messages of the queue as they come, for a loop that takes them one after the other.
 
@@ -430,9 +431,13 @@ class Queue(QueueControl):
         are back in their places when it ends. A message is removed when the loop asks for the
         next but some; with `explicit`, when `Stream.acknowledge` says so. The loop ends when no
         message came for `timeout` seconds.
+
+        With `pipelined` it gets the next ones while those before are being removed; what comes
+        within 5 ms is removed together, and would come again together after a crash.
         """
         self._require(Access.RECEIVE)
-        return Stream(self._backend, self._handle, prefetch, timeout, explicit=explicit)
+        how = {"explicit": explicit, "pipelined": pipelined}
+        return Stream(self._backend, self._handle, prefetch, timeout, **how)
 
     def subscription(self, name: str, *, copy: bool = False, owner: str = "") -> Subscription:
         """The subscription with this name, begun if it is not there yet.
@@ -444,11 +449,6 @@ class Queue(QueueControl):
         self._require(Access.RECEIVE)
         opened = self._backend.open_subscription(self._handle, name, copy=copy, owner=owner)
         return Subscription(opened, name)
-
-    def purge(self) -> int:
-        """Remove all messages; how many there were."""
-        self._require_open()
-        return self._backend.purge(self._handle)
 
     def move(self, lookup_id: int, target: str, *, transaction: Transaction | None = None) -> None:
         """Move a message to a subqueue by its name, `retry`, or back to the queue: to `""`.

@@ -10,6 +10,7 @@ from typing import Any
 from openmsmq.access.changes import AccessChanges
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.client._async.backend import Completion, completed
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import single_slices
 from openmsmq.engine.commit.future import Future
@@ -102,6 +103,15 @@ class EmbeddedStream:
     async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages that are held, perhaps as part of a transaction, or return them."""
         await self._backend.end(self._handle, lookups, work, remove=remove)
+
+    async def come_within(self, seconds: float) -> list[ReceivedMessage]:
+        """None: to remove messages at once needs no round trip."""
+        return []
+
+    async def begin_removal(self, lookups: list[int]) -> Completion:
+        """Remove messages that are held, without anything left to wait for."""
+        await self.end(lookups, None, remove=True)
+        return completed
 
     async def close(self) -> None:
         """No more are wanted; those that are held stay so until they are ended."""

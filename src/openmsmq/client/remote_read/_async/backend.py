@@ -9,6 +9,7 @@ from itertools import count
 from typing import Final
 from uuid import uuid4
 
+from openmsmq.client._async.backend import Completion, completed
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.remote_read._async.association import RpcAssociation, RpcLink
 from openmsmq.client.remote_read._async.old_association import OldAssociation
@@ -465,6 +466,15 @@ class RpcStream:
             request_id = self._held.pop(lookup, None)
             if request_id is not None:
                 await self._backend.end_held(self._handle, request_id, remove=remove)
+
+    async def come_within(self, seconds: float) -> list[ReceivedMessage]:
+        """None: each message is removed by a call of its own."""
+        return []
+
+    async def begin_removal(self, lookups: list[int]) -> Completion:
+        """Remove messages that are held, one call after the other."""
+        await self.end(lookups, None, remove=True)
+        return completed
 
     async def close(self) -> None:
         """No more are wanted."""

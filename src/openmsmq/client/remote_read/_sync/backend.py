@@ -10,6 +10,7 @@ from itertools import count
 from typing import Final
 from uuid import uuid4
 
+from openmsmq.client._sync.backend import Completion, completed
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.remote_read._sync.association import RpcAssociation, RpcLink
 from openmsmq.client.remote_read._sync.old_association import OldAssociation
@@ -464,6 +465,15 @@ class RpcStream:
             request_id = self._held.pop(lookup, None)
             if request_id is not None:
                 self._backend.end_held(self._handle, request_id, remove=remove)
+
+    def come_within(self, seconds: float) -> list[ReceivedMessage]:
+        """None: each message is removed by a call of its own."""
+        return []
+
+    def begin_removal(self, lookups: list[int]) -> Completion:
+        """Remove messages that are held, one call after the other."""
+        self.end(lookups, None, remove=True)
+        return completed
 
     def close(self) -> None:
         """No more are wanted."""
