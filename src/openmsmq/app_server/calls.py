@@ -17,6 +17,7 @@ from openmsmq.app_server.topology_calls import TopologyCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.explanation import queue_history
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
@@ -317,6 +318,16 @@ class Calls(ControlCalls, SubscriptionCalls, TopologyCalls, TransactionCalls):
         session.reply(
             number, events=[{**asdict(event), "time": event.time.isoformat()} for event in events]
         )
+
+    def _call_queue_history(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("name", "before", "limit")
+        name = given.text("name")
+        session.require("watch", *session.paths(name))
+        before = given.integer("before", 0, maximum=U64_MAX)
+        count = min(given.integer("limit", PAGE_MAX, minimum=1), PAGE_MAX)
+        found = session.driver.call(lambda: queue_history(session.local, name, before, count))
+        events = [{**asdict(event), "time": event.time.isoformat()} for event in found.events]
+        session.reply(number, events=events, next=found.next)
 
     def _call_statistics(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()

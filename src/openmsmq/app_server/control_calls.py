@@ -8,14 +8,14 @@ from typing import Final
 
 from openmsmq.app_protocol.limits import FILE_PART_MAX
 from openmsmq.app_protocol.members import Arguments
-from openmsmq.app_server.limits import LABEL_MAX, PATTERNS_MAX
+from openmsmq.app_server.limits import LABEL_MAX, PATTERNS_MAX, SESSION_QUEUES_MAX
 from openmsmq.app_server.session import AppSession
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U64_MAX
 from openmsmq.transports.peers.control import SessionControl
 from openmsmq.types.caller import RIGHTS, Caller, Right, rights_of, role_of
-from openmsmq.types.peers import DependentInfo, SessionInfo
+from openmsmq.types.peers import DependentInfo, SessionDetails, SessionInfo
 
 _ENDED: Final = "an administrator has ended the session"
 
@@ -34,6 +34,16 @@ class ControlCalls:
         found += [one.session() for one in _dependents(session)]
         session.reply(number, sessions=list(map(asdict, found)))
 
+    def _call_session(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("session")
+        session.require("watch")
+        name = given.text("session")
+        found = _details(session, name)
+        if found is None:
+            raise InvalidParameter(f"there is no session {name[:20]!r}")
+        seen = [one for one in found.queues if is_allowed(session.caller, "watch", one)]
+        session.reply(number, details={**asdict(found), "queues": seen})
+
     def _call_dependents(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require("watch")
@@ -43,8 +53,7 @@ class ControlCalls:
         given.only("session")
         session.require("admin")
         name = given.text("session")
-        kind, digits = name[:1], name[1:12]
-        serial = int(digits) if digits.isascii() and digits.isdecimal() else 0
+        kind, serial = _serial(name)
         control = session.server.control
         dependents = session.server.dependents
         programs = [one for one in _programs(session) if one.serial == serial]
@@ -148,6 +157,32 @@ class ControlCalls:
         given.only()
         session.require("admin")
         session.reply(number, entries=list(map(asdict, session.server.configured())))
+
+
+def _serial(name: str) -> tuple[str, int]:
+    """The kind of a session, and its number among them; 0 for none."""
+    kind, digits = name[:1], name[1:12]
+    return kind, int(digits) if digits.isascii() and digits.isdecimal() else 0
+
+
+def _details(session: AppSession, name: str) -> SessionDetails | None:
+    """All that is known of a session."""
+    kind, serial = _serial(name)
+    control = session.server.control
+    if kind == "m" and control is not None:
+        return control.details(serial)
+    if kind == "p":
+        for one in _programs(session):
+            if one.serial == serial:
+                state = "not logged in" if one.grant is None else "open"
+                names = sorted({opened.name for opened in one.handles.values()})
+                queues = tuple(names[:SESSION_QUEUES_MAX])
+                return SessionDetails(_program(one, session.now), state, queues=queues)
+    for client in _dependents(session):
+        if client.id == name:
+            queues = tuple(queue.name for queue in client.queues)[:SESSION_QUEUES_MAX]
+            return SessionDetails(client.session(), "open", queues=queues)
+    return None
 
 
 def _programs(session: AppSession) -> list[AppSession]:

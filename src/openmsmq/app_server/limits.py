@@ -11,6 +11,8 @@ from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 
 PAGE_MAX: Final = 250
 "Queues in one page of the list of queues. At the limit: the client asks for the next page."
+SESSION_QUEUES_MAX: Final = 100
+"Queues that a program has open, as who looks at it is shown. At the limit: the others are not."
 HANDLES_MAX: Final = 20_000
 """Handles of one connection: open queues, cursors, transactions and subscriptions, each. At the
 limit: the call that opens one more is refused, `InvalidParameter`.

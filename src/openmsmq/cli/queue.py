@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final
 from uuid import UUID
 
@@ -31,6 +31,7 @@ from openmsmq.cli.output import (
 )
 from openmsmq.errors import QueueExists
 from openmsmq.limits import NO_QUOTA
+from openmsmq.types.history import QueueEvent
 from openmsmq.types.queues import PRIVACY, Poison, QueueInfo
 
 _TIMES: Final = ("created", "modified")
@@ -245,6 +246,42 @@ def show(name: str, *, location: ManagerLocation, as_json: bool) -> None:
         print_json(queue_json(info))
     else:
         print_properties(_shown(info))
+
+
+@queue.command()
+@queue_argument
+@click.option("--count", type=click.IntRange(1), default=20, help="At most this many events.")
+@click.option("--event", metavar="WORD", help="Only these: received, arrived, expired, ...")
+@manager_options
+def history(
+    name: str, *, location: ManagerLocation, as_json: bool, count: int, event: str | None
+) -> None:
+    """Show what happened in a queue, the newest first, and who did it.
+
+    MESSAGES are those that it happened to at once. How far back this goes is a setting of the
+    manager: history, in MiB of what happened to all messages.
+
+    \b
+    Examples:
+      openmsmq queue history orders
+      openmsmq queue history orders --event received --count 5
+    """
+    found: list[QueueEvent] = []
+    with location.open() as manager:
+        page = manager.queue_history(name)
+        while True:
+            found += [one for one in page.events if event in (None, one.event)]
+            if not page.next or len(found) >= count:
+                break
+            page = manager.queue_history(name, before=page.next)
+    del found[count:]
+    if as_json:
+        for one in found:
+            print_json({**asdict(one), "time": time_json(one.time)})
+    else:
+        columns = ("TIME", "EVENT", ">MESSAGES", "WHAT HAPPENED", "BY")
+        rows = ((time_text(e.time), e.event, e.count, e.text, e.by) for e in found)
+        print_table(columns, rows)
 
 
 @queue.command(name="set")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, TypeVar
 from uuid import UUID
 
 from openmsmq.app_protocol import payloads as app
@@ -30,21 +30,13 @@ from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import TokenInfo
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import AuditEntry, HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent, QueueEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.pack import COUNT_MIN, Packer
-from openmsmq.types.peers import (
-    DependentInfo,
-    DependentQueueInfo,
-    MulticastInfo,
-    PeerInfo,
-    RecordingFile,
-    RecordingInfo,
-    SessionInfo,
-)
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage, received_together
@@ -52,6 +44,7 @@ from openmsmq.types.settings import ConfigurationEntry, Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
 
+Noted = TypeVar("Noted", HistoryEvent, QueueEvent, AuditEntry)
 BACK_OFF: Final = (0.05, 2.0)
 "Seconds until a connection is tried again, at first and at most."
 STEADY: Final = 5.0
@@ -394,18 +387,11 @@ def unit_info(item: Members) -> UnitInfo:
     )
 
 
-def history_event(item: Members) -> HistoryEvent:
-    """Something that happened to a message."""
+def noted(kind: type[Noted], item: Members) -> Noted:
+    """Something that was written down: an event of a message or a queue, or an audit entry."""
     time = datetime.fromisoformat(item.text("time"))
-    known = {name: item.values.get(name) for name in HistoryEvent.__dataclass_fields__}
-    return HistoryEvent(**{**known, "time": time})  # type: ignore[arg-type]
-
-
-def audit_entry(item: Members) -> AuditEntry:
-    """An entry of the audit log."""
-    time = datetime.fromisoformat(item.text("time"))
-    known = {name: item.values.get(name) for name in AuditEntry.__dataclass_fields__}
-    return AuditEntry(**{**known, "time": time})  # type: ignore[arg-type]
+    known = {name: item.values.get(name) for name in kind.__dataclass_fields__}
+    return kind(**{**known, "time": time})  # type: ignore[arg-type]
 
 
 def settings(item: Members) -> Settings:
@@ -413,40 +399,6 @@ def settings(item: Members) -> Settings:
     values = item.values
     known = {name: values[name] for name in Settings.__dataclass_fields__ if name in values}
     return Settings(**known)  # type: ignore[arg-type]
-
-
-def session_info(item: Members) -> SessionInfo:
-    """What is known of a session."""
-    return SessionInfo(
-        id=item.text("id"),
-        kind=item.text("kind"),
-        peer=item.text("peer"),
-        name=item.text("name"),
-        who=item.text("who"),
-        incoming=item.flag("incoming"),
-        is_open=item.flag("is_open"),
-        age=item.integer("age", maximum=U64_MAX),
-        received=item.integer("received", maximum=U64_MAX),
-        sent=item.integer("sent", maximum=U64_MAX),
-    )
-
-
-def dependent_info(item: Members) -> DependentInfo:
-    """What is known of a dependent client."""
-    numbers = ("age", "connections", "received", "sent", "transactions", "waiting", "open_queues")
-    return DependentInfo(
-        id=item.text("id"),
-        peer=item.text("peer"),
-        who=item.text("who"),
-        **{name: item.integer(name, maximum=U64_MAX) for name in numbers},
-        queues=tuple(map(_dependent_queue, item.objects("queues"))),
-    )
-
-
-def _dependent_queue(item: Members) -> DependentQueueInfo:
-    longest = item.integer("longest", maximum=U64_MAX) if item.has("longest") else None
-    waiting = item.integer("waiting", maximum=U64_MAX)
-    return DependentQueueInfo(item.text("name"), item.text("access"), waiting, longest)
 
 
 def topology_info(item: Members) -> TopologyInfo:
@@ -487,23 +439,6 @@ def topology_info(item: Members) -> TopologyInfo:
             for one in item.objects("managers")
         ),
         item.texts("findings"),
-    )
-
-
-def recording_info(item: Members) -> RecordingInfo:
-    """What is known of a recording."""
-    files = tuple(
-        RecordingFile(one.text("name"), one.integer("size", maximum=U64_MAX))
-        for one in item.objects("files")
-    )
-    return RecordingInfo(
-        id=item.text("id"),
-        state=item.text("state"),
-        peer=item.text("peer"),
-        began=item.integer("began", maximum=U64_MAX),
-        until=item.integer("until", maximum=U64_MAX),
-        by=item.text("by"),
-        files=files,
     )
 
 

@@ -69,3 +69,9 @@ FAILED_HOPS_MAX: Final = 10_000
 """Managers that could not be connected to and are passed over for a while. At the limit: the one
 that failed longest ago is forgotten, and tried again.
 """
+TRACE_PIECES_MAX: Final = 10
+"Reads and writes of a session that are remembered. At the limit: the oldest is forgotten."
+TRACE_BYTES_MAX: Final = 128
+"Bytes of each that are kept. At the limit: of further packets in it, only the size is known."
+TRACE_PACKETS_MAX: Final = 20
+"Packets of a session that are shown. At the limit: older ones are not."

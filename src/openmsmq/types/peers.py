@@ -77,6 +77,42 @@ class SessionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionPacket:
+    """A packet of a session, without what is in it."""
+
+    millis: int
+    "Milliseconds since 1970 UTC."
+    is_sent: bool
+    kind: str
+    "What it is, in words."
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDetails:
+    """All that is known of a session; windows and packets are those of managers."""
+
+    session: SessionInfo
+    state: str
+    window: int | None = None
+    "Messages that may be under way to the other side."
+    own_window: int | None = None
+    "Messages that it may have under way."
+    room: int | None = None
+    "Messages that could be sent now."
+    unacknowledged: int | None = None
+    "Messages that were sent, and that the other side has not acknowledged in full."
+    to_acknowledge: int | None = None
+    "Messages that came since the last acknowledgement."
+    ack_wait: int | None = None
+    "Seconds without an acknowledgement after which a session is given up."
+    packets: tuple[SessionPacket, ...] = ()
+    "The last ones, the newest first."
+    queues: tuple[str, ...] = ()
+    "What a program or a dependent client has open; of very many, some."
+
+
+@dataclass(frozen=True, slots=True)
 class DependentQueueInfo:
     """A queue that a dependent client has open."""
 

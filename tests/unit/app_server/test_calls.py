@@ -476,6 +476,24 @@ async def test_a_message_is_explained(house: House) -> None:
 
 
 @served()
+async def test_the_history_of_a_queue_has_the_newest_first(house: House) -> None:
+    program = await house.program(client="worker")
+    handle = await program.create()
+    for label in ("a", "b"):
+        await program.send(handle, label)
+    found = await program.call("queue_history", name="orders", limit=1)
+    (event,) = found["events"]
+    assert (event["event"], event["count"], event["by"]) == (
+        "arrived",
+        1,
+        "worker at a local socket",
+    )
+    rest = await program.call("queue_history", name="orders", before=found["next"])
+    assert (len(rest["events"]), rest["next"]) == (1, 0)
+    await refused(program.call("queue_history", name="nothing"), QueueNotFound)
+
+
+@served()
 async def test_counters_and_settings_are_reported(house: House) -> None:
     program = await house.program()
     handle = await program.create()
@@ -514,6 +532,7 @@ EVERY: list[tuple[str, dict[str, Any], str]] = [
     ("unit_states", {"xids": []}, "any"),
     ("finish_unit", {"xid": "tx", "confirmed": []}, "any"),
     ("explain", {"message_id": f"{A_GUID}\\1"}, "read"),
+    ("queue_history", {"name": "orders"}, "read"),
     ("statistics", {}, "read"),
     ("settings", {}, "read"),
     ("configure", {"quota": 5}, "admin"),

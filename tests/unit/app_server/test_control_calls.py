@@ -13,16 +13,26 @@ from tests.unit.engine.world import HandClock
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.members import Members
 from openmsmq.capture.recordings import RunningRecording
+from openmsmq.client.session_payloads import session_details
 from openmsmq.clock import Clock
 from openmsmq.transports.peers.control import SessionControl
-from openmsmq.types.peers import DependentInfo, DependentQueueInfo, SessionInfo
+from openmsmq.types.peers import (
+    DependentInfo,
+    DependentQueueInfo,
+    SessionDetails,
+    SessionInfo,
+    SessionPacket,
+)
 from openmsmq.types.settings import ConfigurationEntry
 
 WAITS = DependentQueueInfo("DIRECT=OS:here\\private$\\orders", "receive", 2, 7)
 CLIENT = DependentInfo("d5", "10.0.0.9", "user:anna", 60, 2, 300, 400, 1, 2, 1, (WAITS,))
 PEER = SessionInfo("m3", "manager", "10.0.0.7:1801", "", "bank", True, True, 5, 10, 20)
+PACKET = SessionPacket(1_700_000_000_000, True, "SessionAck: 7 came, window 64", 36)
+DETAILS = SessionDetails(PEER, "open", 64, 32, 52, 12, 3, 120, (PACKET,))
 CALLS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("sessions", {}, "watch"),
+    ("session", {"session": "m3"}, "watch"),
     ("dependents", {}, "watch"),
     ("topology", {}, "watch"),
     ("recordings", {}, "watch"),
@@ -49,6 +59,9 @@ class Peer:
 
     def info(self) -> SessionInfo:
         return PEER
+
+    def details(self) -> SessionDetails:
+        return DETAILS
 
     def end(self) -> None:
         self.is_ended = True
@@ -106,6 +119,25 @@ def test_sessions_are_listed_and_ended(tmp_path: Path) -> None:
     assert peer.is_ended
     for wrong in ("m4", "p2", "p1", "x", "", "m", "p" + "9" * 30, "m²"):
         assert "session" in refusal(anna, "end_session", session=wrong)
+
+
+def test_all_that_is_known_of_a_session_is_shown(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    anna, ben = desk.welcome(), desk.welcome()
+    assert "no session" in refusal(anna, "session", session="m3")
+    desk.server.control = sessions(tmp_path)[0]
+    desk.server.dependents = Dependents()
+    assert session_details(Members(anna.call("session", session="m3")).object("details")) == DETAILS
+    for name in ("orders", "jobs"):
+        ben.call("create_queue", name=name)
+        ben.call("open_queue", name=name)
+    shown = anna.call("session", session="p2")["details"]
+    assert (shown["state"], shown["window"], shown["packets"]) == ("open", None, [])
+    assert shown["queues"] == [r".\private$\jobs", r".\private$\orders"]
+    (name,) = anna.call("session", session="d5")["details"]["queues"]
+    assert name == WAITS.name
+    for wrong in ("m4", "p9", "d4", "x", "", "m²"):
+        assert "no session" in refusal(anna, "session", session=wrong)
 
 
 def test_dependent_clients_are_listed_and_ended(tmp_path: Path) -> None:
@@ -201,6 +233,7 @@ def test_the_configuration_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("right", ["send", "watch", "operate", "read"])
 def test_each_call_needs_its_right(tmp_path: Path, right: str) -> None:
     desk = Desk(tmp_path)
+    desk.server.control = sessions(tmp_path)[0]
     _, text = desk.tokens.create(right)
     client = desk.connect(is_trusted=False)
     client.hello(text)

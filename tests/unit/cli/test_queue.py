@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from uuid import UUID, uuid4
 
 import pytest
@@ -15,6 +16,19 @@ PROMISED = (
     "oldest_age", "quota", "label", "state",
 )  # fmt: skip
 "What scripts rely on."
+
+
+def test_the_history_of_a_queue_is_shown_with_who_did_what(cli: Cli) -> None:
+    cli("queue", "create", "orders")
+    cli("message", "send", "orders", "--body", "x", "--count", "3")
+    cli("message", "receive", "orders")
+    text = cli("queue", "history", "orders").output
+    assert text.index("was received from") < text.index("arrived in")
+    [received] = cli.objects("queue", "history", "orders", "--event", "received")
+    assert (received["count"], received["event"]) == (1, "received")
+    assert f"process {os.getpid()}" in received["by"]
+    [last] = cli.objects("queue", "history", "orders", "--count", "1")
+    assert last == received
 
 
 def test_a_queue_is_created_with_its_properties(cli: Cli) -> None:

@@ -127,7 +127,7 @@ def test_what_a_newer_service_adds_is_passed_over() -> None:
         **{"lookup_id": 3, "by": "me", "colour": "red"},
     }
     event = HistoryEvent(time, "arrived", "q", "t", 3, "me")
-    assert remote.history_event(Members(happened)) == event
+    assert remote.noted(HistoryEvent, Members(happened)) == event
 
 
 def test_a_queue_is_known_by_its_guid() -> None:

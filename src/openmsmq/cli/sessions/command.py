@@ -11,8 +11,16 @@ import click
 
 from openmsmq.capture.limits import RECORDING_S_MAX
 from openmsmq.cli.options import ManagerLocation, Refusal, manager_options
-from openmsmq.cli.output import age_text, print_json, print_table, size_text, time_json, time_text
-from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
+from openmsmq.cli.output import (
+    age_text,
+    print_json,
+    print_properties,
+    print_table,
+    size_text,
+    time_json,
+    time_text,
+)
+from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo, SessionPacket
 from openmsmq.types.settings import ConfigurationEntry
 
 _VALUE_SHOWN: Final = 60
@@ -25,6 +33,7 @@ def session() -> None:
     \b
     Examples:
       openmsmq session list
+      openmsmq session show m7
       openmsmq session dependents
       openmsmq session end m7
     """
@@ -50,6 +59,53 @@ def list_sessions(*, location: ManagerLocation, as_json: bool) -> None:
         return
     columns = ("ID", "KIND", "PEER", "NAME", "WHO", ">AGE", ">RECEIVED", ">SENT", "NOTES")
     print_table(columns, map(_session_row, found))
+
+
+@session.command()
+@click.argument("identifier", metavar="ID")
+@manager_options
+def show(identifier: str, *, location: ManagerLocation, as_json: bool) -> None:
+    """Show one: the window and the last packets of a manager, or the open queues of a program.
+
+    Of packets it shows what they are and how long, the newest first, and nothing of what is in
+    them: openmsmq recording has that.
+
+    \b
+    Examples:
+      openmsmq session show m7
+      openmsmq session show p12 --json | jq .queues
+    """
+    with location.open() as manager:
+        found = manager.control.session(identifier)
+    if as_json:
+        print_json(asdict(found))
+        return
+    one = found.session
+    facts = {
+        "id": one.id,
+        "peer": one.peer,
+        "who": " ".join(filter(None, (one.who, one.name))),
+        "state": found.state,
+        "age": age_text(one.age),
+        "received": size_text(one.received),
+        "sent": size_text(one.sent),
+        "window": found.window,
+        "window of ours": found.own_window,
+        "room": found.room,
+        "not acknowledged": found.unacknowledged,
+        "to acknowledge": found.to_acknowledge,
+        "given up after": None if found.ack_wait is None else f"{found.ack_wait} s",
+        "open queues": "\n".join(found.queues) or None,
+    }
+    print_properties((name, value) for name, value in facts.items() if value is not None)
+    if found.packets:
+        columns = ("TIME", "WAY", "PACKET", ">SIZE")
+        print_table(columns, map(_packet_row, found.packets))
+
+
+def _packet_row(packet: SessionPacket) -> tuple[str, ...]:
+    way = "sent" if packet.is_sent else "received"
+    return time_text(packet.millis / 1000), way, packet.kind, size_text(packet.size)
 
 
 @session.command()

@@ -10,7 +10,7 @@ from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
-from openmsmq.types.history import AuditEntry, HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent, QueueHistory
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -310,6 +310,10 @@ class Backend(Protocol):
 
     async def explain(self, message_id: str) -> list[HistoryEvent]:
         """The life of a message."""
+        ...
+
+    async def queue_history(self, name: str, before: int, limit: int) -> QueueHistory:
+        """What happened in a queue before a place, the newest first."""
         ...
 
     async def audit(self, after: int, limit: int) -> list[AuditEntry]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from openmsmq.app_protocol.topology import TopologyInfo
 from openmsmq.client import payloads as remote
+from openmsmq.client import session_payloads as sessions
 from openmsmq.client._async.backend import Backend
 from openmsmq.types.caller import TokenInfo
-from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
+from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionDetails, SessionInfo
 from openmsmq.types.settings import ConfigurationEntry
 
 
@@ -23,12 +24,17 @@ class ServiceControl:
     async def sessions(self) -> list[SessionInfo]:
         """Connections of other managers and of programs, and those to other managers."""
         answer = await self._backend.control("sessions")
-        return [remote.session_info(item) for item in answer.objects("sessions")]
+        return [sessions.session_info(item) for item in answer.objects("sessions")]
+
+    async def session(self, session: str) -> SessionDetails:
+        """All that is known of one: its window and last packets, or the queues it has open."""
+        answer = await self._backend.control("session", session=session)
+        return sessions.session_details(answer.object("details"))
 
     async def dependents(self) -> list[DependentInfo]:
         """Clients that have no queue manager and use this one, what they have open and wait for."""
         answer = await self._backend.control("dependents")
-        return [remote.dependent_info(item) for item in answer.objects("dependents")]
+        return [sessions.dependent_info(item) for item in answer.objects("dependents")]
 
     async def topology(self) -> TopologyInfo:
         """The sites, links and managers that messages are routed by, and the directory's state."""
@@ -42,17 +48,17 @@ class ServiceControl:
     async def recordings(self) -> list[RecordingInfo]:
         """Recordings of sessions with other managers, the oldest first."""
         answer = await self._backend.control("recordings")
-        return [remote.recording_info(item) for item in answer.objects("recordings")]
+        return [sessions.recording_info(item) for item in answer.objects("recordings")]
 
     async def start_recording(self, seconds: int = 60, *, peer: str = "") -> RecordingInfo:
         """Record what is said with the managers at an address, or with all, for some seconds."""
         answer = await self._backend.control("start_recording", seconds=seconds, peer=peer)
-        return remote.recording_info(answer.object("recording"))
+        return sessions.recording_info(answer.object("recording"))
 
     async def stop_recording(self, recording: str) -> RecordingInfo:
         """End one before its time."""
         answer = await self._backend.control("stop_recording", recording=recording)
-        return remote.recording_info(answer.object("recording"))
+        return sessions.recording_info(answer.object("recording"))
 
     async def remove_recording(self, recording: str) -> None:
         """Remove one that is over."""

@@ -21,7 +21,7 @@ from openmsmq.client.partners import Partners
 from openmsmq.errors import InvalidParameter, QueueExists, ReceiveTimeout
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import AuditEntry, HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent, QueueHistory
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message, MessageFields
 from openmsmq.types.outgoing import OutgoingInfo
@@ -231,11 +231,12 @@ class Manager(Closable):
         return await self._backend.commit_epoch(writer, epoch, list(winners), owner, final=final)
 
     async def explain(self, message_id: str) -> list[HistoryEvent]:
-        r"""What happened to a message, oldest first; `message_id` is `guid\number`.
-
-        Nothing if its history is not kept any more, or never was (see `Settings.history`).
-        """
+        r"""What happened to a message, `guid\number`; nothing if no history of it is kept."""
         return await self._backend.explain(message_id)
+
+    async def queue_history(self, name: str, *, before: int = 0, limit: int = 100) -> QueueHistory:
+        """What happened in a queue, the newest first; `before` goes on behind another answer."""
+        return await self._backend.queue_history(name, before, limit)
 
     async def audit(self, *, after: int = 0, limit: int = AUDIT_PAGE) -> list[AuditEntry]:
         """Entries of the audit log behind one with this number, the oldest first; some at a time.

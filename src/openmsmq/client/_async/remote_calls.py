@@ -7,7 +7,8 @@ from typing import Any
 from openmsmq.app_protocol.members import Members
 from openmsmq.client import payloads as remote
 from openmsmq.client.requests import SLOW
-from openmsmq.types.history import AuditEntry, HistoryEvent
+from openmsmq.limits import U64_MAX
+from openmsmq.types.history import AuditEntry, HistoryEvent, QueueEvent, QueueHistory
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
@@ -65,11 +66,16 @@ class RemoteCalls:
 
     async def explain(self, message_id: str) -> list[HistoryEvent]:
         answer = await self._call("explain", message_id=message_id)
-        return [remote.history_event(item) for item in answer.objects("events")]
+        return [remote.noted(HistoryEvent, item) for item in answer.objects("events")]
+
+    async def queue_history(self, name: str, before: int, limit: int) -> QueueHistory:
+        answer = await self._call("queue_history", name=name, before=before, limit=limit)
+        events = [remote.noted(QueueEvent, item) for item in answer.objects("events")]
+        return QueueHistory(events, answer.integer("next", maximum=U64_MAX))
 
     async def audit(self, after: int, limit: int) -> list[AuditEntry]:
         answer = await self._call("audit", after=after, limit=limit)
-        return [remote.audit_entry(item) for item in answer.objects("entries")]
+        return [remote.noted(AuditEntry, item) for item in answer.objects("entries")]
 
     async def statistics(self) -> dict[str, int]:
         counts = (await self._call("statistics")).object("counts").values

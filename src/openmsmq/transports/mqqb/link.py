@@ -58,6 +58,7 @@ from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.peers.addresses import address_text
 from openmsmq.transports.peers.peer import Peer
+from openmsmq.types.peers import SessionDetails, SessionInfo
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _UNSAFE: Final = frozenset(
@@ -234,6 +235,13 @@ class Link:
         """Where messages go, for people."""
         port = self.place[1]
         return address_text(self.address, port) if port else self.address
+
+    def details(self, info: SessionInfo) -> SessionDetails:
+        """The state of its session, and how much is under way."""
+        session, inbound, outbound = self.session, self.session.inbound, self.session.outbound
+        room = outbound.window, inbound.window, session.room
+        waiting = outbound.waiting, inbound.unacked, round(session.ack_wait)
+        return SessionDetails(info, session.state.value, *room, *waiting)
 
     # What the connection brings
 

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -38,9 +39,10 @@ from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.peers.addresses import PORT
 from openmsmq.transports.peers.control import SessionControl
 from openmsmq.transports.peers.tls import PeerCertificates
+from openmsmq.transports.peers.trace import PacketTrace
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus
-from openmsmq.types.peers import SessionInfo
+from openmsmq.types.peers import SessionDetails, SessionInfo
 
 CONNECT_WITHIN: Final = 30.0
 "Seconds that another computer has to answer."
@@ -73,7 +75,7 @@ class BinaryListener:
         "For what strangers send."
         self._looking: asyncio.TimerHandle | None = None
         self._connecting: set[asyncio.Task[None]] = set()
-        self._clock = clock
+        self.clock = clock
         self.recorder = None if config.record is None else Recorder(config.record)
         self._flushing: asyncio.Task[None] | None = None
         self.control = SessionControl(config.data, clock, self.call_later)
@@ -123,7 +125,7 @@ class BinaryListener:
         assert self.recorder is not None
         while True:
             await asyncio.sleep(FLUSH_AFTER)
-            self.recorder.flush(self._clock.now())
+            self.recorder.flush(self.clock.now())
 
     def accept(self, connection: Connection) -> Spoken:
         """Another manager has connected."""
@@ -140,9 +142,9 @@ class BinaryListener:
         ends = connection.local, connection.remote
         for recorder in (self.recorder, asked):
             if recorder is not None:
-                recording = recorder.session(*ends, self._clock.now(), accepted=accepted)
+                recording = recorder.session(*ends, self.clock.now(), accepted=accepted)
                 is_asked = recorder is asked
-                taps.append(Tap(recording, self._clock, from_start=True, is_asked=is_asked))
+                taps.append(Tap(recording, self.clock, from_start=True, is_asked=is_asked))
         spoken = Spoken(self, self._driver, connection, make, taps)
         self.control.add(spoken)
         return spoken
@@ -181,11 +183,11 @@ class BinaryListener:
 
     def now(self) -> float:
         """The time of all sessions."""
-        return self._clock.elapsed()
+        return self.clock.elapsed()
 
     def came(self, spoken: Spoken, size: int, pending: int) -> None:
         """Bytes came on a connection; some wait for the rest of their packet."""
-        self._unfinished.note(spoken, size, pending, self._clock.elapsed())
+        self._unfinished.note(spoken, size, pending, self.clock.elapsed())
         for other in self._unfinished.excess():
             limit = self._config.pending_bytes_max
             other.cut(
@@ -201,7 +203,7 @@ class BinaryListener:
     def _look_again(self) -> None:
         loop = asyncio.get_running_loop()
         self._looking = loop.call_later(RATES_EVERY, self._look_again)
-        for slow in self._unfinished.slow(self._clock.elapsed()):
+        for slow in self._unfinished.slow(self.clock.elapsed()):
             slow.cut(SessionEnd.TOO_SLOW, f"less than {RATE_LEAST} bytes a second")
 
     def connect(
@@ -231,7 +233,7 @@ class BinaryListener:
         try:
             async with asyncio.timeout(CONNECT_WITHIN):
                 await loop.create_connection(
-                    partial(Connection, make, self._clock.elapsed),
+                    partial(Connection, make, self.clock.elapsed),
                     host,
                     port,
                     ssl=self._tls.get((host, port)),
@@ -264,7 +266,7 @@ class BinaryListener:
             await asyncio.sleep(0.01)
         if self.recorder is not None and self._flushing is not None:
             self._flushing.cancel()
-            self.recorder.flush(self._clock.now())
+            self.recorder.flush(self.clock.now())
 
 
 class TlsListener:
@@ -319,13 +321,15 @@ class Spoken:
         self._is_expected = listener.transport.addresses.has(connection.address)
         "It comes from where a manager is: it need not wait for others, under any name."
         self._taps = taps
-        connection.tap = self._sent if taps else None
+        self._trace = PacketTrace(listener.clock)
+        connection.tap = self._sent
         self._machine = driver.call(lambda: make(connection))
         if isinstance(self._machine, Link):
             self._machine.fingerprint = connection.fingerprint
         connection.on_eof = lambda: self._do_later(connection.finish)
 
     def _sent(self, data: bytes) -> None:
+        self._trace.note(data, is_sent=True)
         for tap in self._taps:
             tap.sent(data)
 
@@ -337,15 +341,12 @@ class Spoken:
             ends = connection.local, connection.remote
             recording = running.recorder.session(*ends, clock.now(), accepted=accepted)
             self._taps.append(Tap(recording, clock, from_start=False, is_asked=True))
-            connection.tap = self._sent
 
     def record_no_more(self) -> None:
         """The recording that a client asked for is over."""
         for tap in [one for one in self._taps if one.is_asked]:
             self._taps.remove(tap)
             tap.close()
-        if not self._taps:
-            self._connection.tap = None
 
     def end(self) -> None:
         """End it, since an administrator has asked for that."""
@@ -368,6 +369,13 @@ class Spoken:
             received=connection.received,
             sent=connection.sent,
         )
+
+    def details(self) -> SessionDetails:
+        """The same with its window and its last packets."""
+        packets = self._trace.packets()
+        if not isinstance(self._machine, Link):
+            return SessionDetails(self.info(), "not established", packets=packets)
+        return replace(self._machine.details(self.info()), packets=packets)
 
     @property
     def is_full(self) -> bool:
@@ -412,10 +420,10 @@ class Spoken:
 
         A manager is known once this one has dialled it; until then its configured address will do.
         """
-        if self._taps:
-            is_whole = not self._pending
-            for tap in self._taps:
-                tap.received(data, is_whole=is_whole)
+        is_whole = not self._pending
+        self._trace.note(data, is_sent=False, is_whole=is_whole)
+        for tap in self._taps:
+            tap.received(data, is_whole=is_whole)
         if (self._is_expected or self.is_known) and not self._later:
             self._take(data, now)
             return

@@ -56,6 +56,11 @@ class Outbound:
         return bool(self._express or self._recoverable)
 
     @property
+    def waiting(self) -> int:
+        """How many messages were sent that the peer has not acknowledged in full."""
+        return len(self._express) + len(self._recoverable)
+
+    @property
     def window(self) -> int:
         """How many messages may be under way (AMB-19)."""
         return max(1, min(self._own_window, self._windows[0]))

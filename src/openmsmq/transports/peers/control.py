@@ -10,7 +10,7 @@ from openmsmq.capture.recorder import FLUSH_AFTER
 from openmsmq.capture.recordings import Recordings, RunningRecording
 from openmsmq.clock import Clock
 from openmsmq.transports.timer import Timer
-from openmsmq.types.peers import RecordingInfo, SessionInfo
+from openmsmq.types.peers import RecordingInfo, SessionDetails, SessionInfo
 
 
 class ControlledSession(Protocol):
@@ -20,6 +20,10 @@ class ControlledSession(Protocol):
 
     def info(self) -> SessionInfo:
         """What is known of it."""
+        ...
+
+    def details(self) -> SessionDetails:
+        """The same with its window and its last packets."""
         ...
 
     def end(self) -> None:
@@ -68,6 +72,11 @@ class SessionControl:
     def sessions(self) -> list[SessionInfo]:
         """All of them, the oldest first."""
         return [one.info() for one in self._sessions.values()]
+
+    def details(self, number: int) -> SessionDetails | None:
+        """All that is known of one; None if there is none with this number."""
+        session = self._sessions.get(number)
+        return None if session is None else session.details()
 
     def end_session(self, number: int) -> bool:
         """End one; whether there was one. Another takes its place if there is more to send."""

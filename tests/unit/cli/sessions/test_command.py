@@ -51,6 +51,16 @@ def test_sessions_are_listed_and_ended(service: Service) -> None:
     assert "there is no session" in run(service, "session", "end", "m4", code=1)
 
 
+def test_a_session_is_shown_with_its_window_and_packets_or_its_queues(service: Service) -> None:
+    text = run(service, "session", "show", "m3")
+    assert "SessionAck: 7 came, window 64" in text
+    assert "not acknowledged" in text
+    (shown,) = objects(service, "session", "show", "m3")
+    assert (shown["window"], shown["packets"][0]["size"]) == (64, 36)
+    assert "orders" in run(service, "session", "show", "d5")
+    assert "there is no session" in run(service, "session", "show", "m4", code=1)
+
+
 def test_dependent_clients_are_listed_with_what_they_wait_for(service: Service) -> None:
     text = run(service, "session", "dependents")
     assert "orders" in text

@@ -831,6 +831,21 @@ def test_the_life_of_a_message_is_explained(api: Api, tmp_path: Path) -> None:
             manager.explain("nonsense")
 
 
+def test_the_history_of_a_queue_has_the_newest_first(api: Api, tmp_path: Path) -> None:
+    with api.open(tmp_path) as manager:
+        queue = manager.create_queue("orders")
+        (sent,) = queue.send_many(["1"])
+        queue.receive(timeout=0)
+        last = manager.queue_history("orders", limit=1)
+        (event,) = last.events
+        assert (event.event, event.message_id, event.count) == ("received", sent, 1)
+        assert f"process {os.getpid()}" in event.by
+        first = manager.queue_history("orders", before=last.next)
+        assert ([one.event for one in first.events], first.next) == (["arrived"], 0)
+        with pytest.raises(QueueNotFound):
+            manager.queue_history("nothing")
+
+
 def test_statistics_and_settings_last(api: Api, tmp_path: Path) -> None:
     with api.open(tmp_path) as manager:
         assert manager.settings() == Settings()

@@ -34,6 +34,7 @@ from openmsmq.transports.mqqb.events import SessionEnd as Reason
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import TransferState
+from openmsmq.types.peers import SessionInfo
 
 TO_B = r"DIRECT=OS:b\private$\q"
 TO_C = r"DIRECT=OS:c\private$\q"
@@ -75,6 +76,24 @@ def near_end(net: Net, a: Station) -> End:
 
 
 # Sending
+
+
+def test_the_window_and_what_is_under_way_are_shown() -> None:
+    net, a, _ = pair()
+    peer, queue = opened(net, a, window=16)
+    link = near_end(net, a).machine
+    assert isinstance(link, Link)
+    info = SessionInfo("m1", "manager", "10.0.0.3:1801", "", "", False, True, 0, 0, 0)
+    a.send(queue, *messages("1", "2"), *messages("3", recoverable=False))
+    net.run()
+    shown = link.details(info)
+    assert (shown.session, shown.state, shown.window) == (info, "open", 16)
+    assert (shown.room, shown.unacknowledged) == (13, 3)
+    assert shown.own_window == a.transport.timing.window
+    peer.send(ack(4, 1, 0b11))
+    net.run()
+    shown = link.details(info)
+    assert (shown.room, shown.unacknowledged, shown.to_acknowledge) == (16, 0, 0)
 
 
 @KINDS

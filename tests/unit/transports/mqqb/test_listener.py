@@ -347,6 +347,12 @@ def test_a_session_is_seen_recorded_from_its_middle_and_ended(tmp_path: Path) ->
                 assert seen.received > 0
                 assert seen.sent > 0
                 assert seen.name == str(a.local.identity)
+                shown = b.listener.control.details(int(seen.id[1:]))
+                assert shown is not None
+                assert (shown.state, shown.session.id) == ("open", seen.id)
+                kinds = [(one.kind, one.is_sent) for one in shown.packets]
+                assert ("recoverable message", False) in kinds
+                assert ("EstablishConnection", True) in kinds
                 b.listener.control.stop_recording(begun.id)
                 await a.send(name, "after")
                 await b.receive(queue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.unit.app_server.test_control_calls import PEER, Peer
+from tests.unit.app_server.test_control_calls import DETAILS, PEER, Peer
 from tests.unit.engine.world import HandClock
 
 from openmsmq.transports.peers.control import SessionControl
@@ -30,6 +30,7 @@ def test_sessions_are_listed_ended_and_forgotten(tmp_path: Path) -> None:
     assert [control.next_number(), control.next_number()] == [1, 2]
     control.add(peer)
     assert control.sessions() == [PEER]
+    assert (control.details(3), control.details(4)) == (DETAILS, None)
     assert not control.end_session(4)
     assert control.end_session(3)
     assert peer.is_ended

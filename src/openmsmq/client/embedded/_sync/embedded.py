@@ -15,6 +15,7 @@ from openmsmq.client._sync.backend import Completion, completed
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import single_slices
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.explanation import queue_history
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.messages import cursor as model_cursor
@@ -44,7 +45,7 @@ from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
-from openmsmq.types.history import AuditEntry, HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent, QueueHistory
 from openmsmq.types.ids import SentId
 from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.manager_state import ManagerState
@@ -442,6 +443,9 @@ class Embedded:
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         return self._driver.call(lambda: self._local.explain(message_id))
+
+    def queue_history(self, name: str, before: int, limit: int) -> QueueHistory:
+        return self._driver.call(lambda: queue_history(self._local, name, before, limit))
 
     def audit(self, after: int, limit: int) -> list[AuditEntry]:
         self._driver.wait(self._local.audit.written)  # the directory was just opened

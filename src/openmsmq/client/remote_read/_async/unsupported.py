@@ -11,7 +11,7 @@ from openmsmq.client._async.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
-from openmsmq.types.history import AuditEntry, HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent, QueueHistory
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -129,6 +129,9 @@ class UnsupportedCalls:
 
     async def audit(self, after: int, limit: int) -> list[AuditEntry]:
         raise self._unsupported("audit")
+
+    async def queue_history(self, name: str, before: int, limit: int) -> QueueHistory:
+        raise self._unsupported("queue history")
 
     async def explain(self, message_id: str) -> list[HistoryEvent]:
         raise self._unsupported("explain")
