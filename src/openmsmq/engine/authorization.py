@@ -19,7 +19,7 @@ from openmsmq.engine.queues.system import (
 )
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import AccessDenied
-from openmsmq.security.access import ManagerRights, NetworkRights, QueueRights
+from openmsmq.security.access import CARE, ManagerRights, NetworkRights, QueueRights
 from openmsmq.security.access_check import is_granted
 from openmsmq.security.permissions import format_rights
 from openmsmq.security.sid import ADMINISTRATORS
@@ -27,12 +27,6 @@ from openmsmq.types.access import Access
 from openmsmq.types.caller import INTERNAL, Caller, Right
 from openmsmq.types.queues import VISIBLE, QueueKind
 
-_CARE: Final = (
-    QueueRights.GET_QUEUE_PERMISSIONS
-    | QueueRights.CHANGE_QUEUE_PERMISSIONS
-    | QueueRights.TAKE_QUEUE_OWNERSHIP
-)
-"What administrators may do whatever the list says, so that no queue is lost to all."
 _CONTROL: Final = tuple(
     int(right)
     for right in (
@@ -103,7 +97,10 @@ def authorize_any(caller: Caller, right: Right) -> None:
 
 
 def authorize_access(caller: Caller, asked: Access, *queues: str) -> Access:
-    """The access with which a caller may open queues; to ask for all is to ask for what it has."""
+    """The access with which a caller may open queues; to ask for all is to ask for what it has.
+
+    Who may only watch has none: it sees properties, and no messages.
+    """
     allowed = Access(0)
     if is_allowed(caller, "read", *queues):
         allowed |= Access.RECEIVE | Access.PEEK
@@ -114,6 +111,8 @@ def authorize_access(caller: Caller, asked: Access, *queues: str) -> Access:
     if is_allowed(caller, "operate", *queues):
         allowed |= Access.OPERATE
     is_for_all = Access.ALL in asked
+    if is_for_all and not asked & allowed and is_allowed(caller, "watch", *queues):
+        return Access(0)
     if not asked & allowed or (not is_for_all and asked & ~allowed):
         for access, right in _ROLES.items():
             if access in asked:
@@ -148,12 +147,15 @@ def permitted_access(caller: Caller, queue: ManagedQueue, manager: str) -> Acces
     return found | Access.OPERATE if found & (Access.RECEIVE | Access.SEND) else found
 
 
-def may_control(caller: Caller, queue: ManagedQueue) -> bool:
+def may_control(caller: Caller, queue: ManagedQueue, asked: Access) -> bool:
     """Whether permissions give a caller a right to a queue that needs no message of it.
 
-    Who may only see or change properties and permissions opens the queue for that alone.
+    Who may only see or change properties and permissions opens the queue for that alone: it asks
+    for all, or for nothing. Other queues than those that people make have their counts.
     """
     if queue.kind not in VISIBLE:
+        return not asked
+    if asked and Access.ALL not in asked:
         return False
     permissions, sids = queue.properties.permissions, caller.grant.sids
     return ADMINISTRATORS in sids or any(is_granted(permissions, sids, right) for right in _CONTROL)
@@ -167,7 +169,7 @@ def authorize_queue(caller: Caller, right: QueueRights, queue: ManagedQueue) -> 
     permissions, sids = queue.properties.permissions, caller.grant.sids
     if not permissions or caller is INTERNAL or is_granted(permissions, sids, int(right)):
         return
-    if ADMINISTRATORS not in sids or right & ~_CARE:
+    if ADMINISTRATORS not in sids or right & ~CARE:
         raise AccessDenied(
             f"the permissions of {queue.name} do not allow {format_rights(right, QueueRights)!r};"
             " openmsmq queue permissions show prints them"
@@ -187,7 +189,7 @@ def authorize_manager(caller: Caller, right: ManagerRights, permissions: str) ->
     """Refuse a caller to whom the permissions of the manager do not give a right."""
     if caller is INTERNAL or is_granted(permissions, caller.grant.sids, int(right)):
         return
-    if ADMINISTRATORS not in caller.grant.sids or int(right) & ~int(_CARE):
+    if ADMINISTRATORS not in caller.grant.sids or int(right) & ~int(CARE):
         raise AccessDenied(
             f"the permissions of the manager do not allow {format_rights(right, ManagerRights)!r}"
         )

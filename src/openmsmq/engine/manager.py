@@ -208,7 +208,7 @@ class QueueManager(Core):
         """Open Queue ([MS-MQDMPR] 3.1.7.1.5): a handle of the caller.
 
         To ask for everything is to ask for what can be had: a queue elsewhere can only be sent
-        to, what the manager itself keeps can only be read.
+        to, what the manager itself keeps can only be read. Nothing is asked for to see properties.
         """
         parsed = parse_name(name)
         if not isinstance(parsed, PathName):
@@ -240,10 +240,10 @@ class QueueManager(Core):
         else:
             queue = self._open_local(local, mode)
         possible = possible_access(queue.kind)
-        if not mode.access & possible:
+        if mode.access and not mode.access & possible:
             raise UnsupportedFormatNameOperation(f"{name}: cannot send to a {queue.kind} queue")
         permitted = permitted_access(caller, queue, self.settings.permissions)
-        is_for_control = Access.ALL in mode.access and may_control(caller, queue)
+        is_for_control = may_control(caller, queue, mode.access)
         if not mode.access & possible & permitted and not is_for_control:
             raise AccessDenied(
                 f"the permissions of {queue.name} do not allow to open it so; openmsmq queue"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntFlag
+from typing import Final
 
 
 class SecurityInformation(IntFlag):
@@ -42,6 +43,14 @@ class QueueRights(IntFlag):
         | CHANGE_QUEUE_PERMISSIONS
         | TAKE_QUEUE_OWNERSHIP
     )
+
+
+CARE: Final = (
+    QueueRights.GET_QUEUE_PERMISSIONS
+    | QueueRights.CHANGE_QUEUE_PERMISSIONS
+    | QueueRights.TAKE_QUEUE_OWNERSHIP
+)
+"What administrators may do whatever the list says, so that no queue is lost to all."
 
 
 class ManagerRights(IntFlag):

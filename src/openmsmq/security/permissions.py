@@ -66,7 +66,10 @@ def parse_rights(text: str, kind: type[R]) -> R:
 
 
 def format_rights(mask: int, kind: type[R]) -> str:
-    """The fewest names for rights; a number for bits that have none."""
+    """The fewest names for rights, those of the specification where people have no word for one.
+
+    A number stands for bits that have none.
+    """
     left: int = mask
     found: list[str] = []
     rights = {word: int(right) for word, right in _words(kind).items()}
@@ -74,6 +77,10 @@ def format_rights(mask: int, kind: type[R]) -> str:
         if left & rights[word] and not rights[word] & ~mask:
             found.append(word)
             left &= ~rights[word]
+    for right in kind:
+        if left & right:
+            found.append(str(right.name))
+            left &= ~right
     return ", ".join([*found, *([f"0x{left:x}"] if left else [])])
 
 

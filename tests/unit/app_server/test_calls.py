@@ -445,6 +445,33 @@ async def test_queues_elsewhere_are_reported_to_those_who_may_use_them(house: Ho
     await refused((await house.program(house.token("send"))).call("outgoing"), AccessDenied)
 
 
+@pytest.mark.parametrize("role", ["watch", "operate"])
+@served()
+async def test_who_may_watch_opens_a_queue_to_see_its_properties(house: House, role: str) -> None:
+    """And nothing else: no message, and no queue that its patterns leave out."""
+    admin = await house.program()
+    await admin.send(await admin.create(), "a")
+    program = await house.program(house.token(role, "orders", ".\\DeadLetter$"))
+    for name, messages in (("orders", 1), (".\\DeadLetter$", 0)):
+        opened = await program.call("open_queue", name=name)
+        assert opened["access"] == []
+        handle = opened["handle"]
+        found = await program.call("queue_info", handle=handle)
+        assert found["queue"]["messages"] == messages
+        await refused(program.read(handle), AccessDenied)
+        await refused(program.call("open_cursor", handle=handle), AccessDenied)
+        await refused(program.call("purge", handle=handle), AccessDenied)
+    orders = await program.open("orders")
+    await refused(program.send(orders, "b"), AccessDenied)
+    await refused(program.call("set_queue", handle=orders, label="x"), AccessDenied)
+    await refused(program.open("orders", "peek"), AccessDenied)
+    await admin.create("other")
+    await refused(program.open("other"), AccessDenied)
+    await refused(program.open(ELSEWHERE), AccessDenied)
+    await admin.call("set_permissions", handle=await admin.open("orders"), permissions="D:")
+    await refused(program.open("orders"), AccessDenied)
+
+
 @served()
 async def test_a_cursor_is_not_opened_on_what_is_gone(house: House) -> None:
     program = await house.program()

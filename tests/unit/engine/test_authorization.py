@@ -131,8 +131,10 @@ def test_to_open_a_queue_with_all_access_gives_what_the_role_has() -> None:
     assert authorize_access(sender, Access.SEND, ORDERS) == Access.SEND
     operator = Caller("o", Grant("operate"))
     assert authorize_access(operator, Access.ALL | Access.OPERATE, ORDERS) == Access.OPERATE
+    for role in ("watch", "operate"):
+        assert authorize_access(Caller("w", Grant(role)), Access.ALL, ORDERS) == Access(0)
     with pytest.raises(AccessDenied, match="does not allow 'read'"):
-        authorize_access(operator, Access.ALL, ORDERS)
+        authorize_access(Caller("w", grant("watch", "other")), Access.ALL, ORDERS)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ def test_several_rights_and_names_of_the_specification() -> None:
     assert parse_rights("write_message,PEEK_MESSAGE", QueueRights) == wanted
     assert format_rights(wanted, QueueRights) == "send, peek"
     assert format_rights(0x203, QueueRights) == "receive, 0x200"
+    assert format_rights(0x9, QueueRights) == "DELETE_MESSAGE, DELETE_JOURNAL_MESSAGE"
+    assert parse_rights("DELETE_MESSAGE, DELETE_JOURNAL_MESSAGE", QueueRights) == 0x9
     assert parse_rights("create-queue", ManagerRights) == ManagerRights.CREATE_QUEUE
 
 

@@ -91,3 +91,30 @@ def test_what_makes_no_sense_is_said(cli: Cli) -> None:
     assert "'fly' is no right: send, peek, receive" in done.stderr
     done = cli(*PERMISSIONS, "set", "orders", "--allow", "everybody=send", code=1)
     assert "'everybody': user:NAME" in done.stderr
+    whole = ("--sddl", "D:(A;;LC;;;WD)")
+    for beside in (("--allow", "user:anna=peek"), ("--open",), ("--owner", "user:anna")):
+        done = cli(*PERMISSIONS, "set", "orders", *whole, *beside, code=2)
+        assert "give it alone" in done.stderr
+    done = cli(*PERMISSIONS, "set", "orders", "--open", "--deny", "user:anna=peek", code=2)
+    assert "--open removes the list" in done.stderr
+    assert cli.objects(*PERMISSIONS, "show", "orders")[0]["sddl"] == "O:BA", "nothing was changed"
+
+
+def test_what_administrators_may_always_do(cli: Cli) -> None:
+    """The check says what happens: they change a list that gives them nothing."""
+    cli("queue", "create", "orders")
+    given = ("--replace", "--allow", "user:anna=full", "--owner", "user:anna")
+    cli(*PERMISSIONS, "set", "orders", *given)
+    check = (*PERMISSIONS, "check", "orders", "--as", "administrators", "--may")
+    for right in ("get-permissions", "set-permissions", "take-ownership"):
+        assert "whatever the list says" in cli(*check, right).stdout
+    assert "no entry allows send" in cli(*check, "send", code=1).stdout
+    assert "no entry" in cli(*check, "send,set-permissions", code=1).stdout
+    assert (
+        "no entry"
+        in cli(
+            *PERMISSIONS, "check", "orders", "--as", "user:bob", "--may", "set-permissions", code=1
+        ).stdout
+    )
+    cli(*PERMISSIONS, "set", "orders", "--allow", "administrators=send", "--owner", "user:bob")
+    assert "entry 2" in cli(*check, "send").stdout
