@@ -5,8 +5,10 @@ They stand beside those of `payloads` for single messages; packets are as the st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple, Self
@@ -137,14 +139,25 @@ class QueuedSlice(NamedTuple):
             raise Malformed("packets", 0, f"are not the {count} of a slice")
         return found
 
+    def bounds(self) -> Sequence[int]:
+        """Where each packet begins, and where the last ends; `Malformed` as for their sizes."""
+        start, count = self.start, self.messages
+        stride, rest = divmod(self.size, count)
+        if count > 1 and stride and not rest and self._have_size(stride):
+            return range(start, start + self.size + 1, stride)
+        return list(accumulate(self.packet_sizes(), initial=start))
+
+    def _have_size(self, size: int) -> bool:
+        """Whether all packets say that they have this size: a column for each byte of it."""
+        first, end = self.start + _PACKET_SIZE, self.start + self.size
+        columns = enumerate(size.to_bytes(4, "little"), first)
+        return all(
+            [self.data[at:end:size] == bytes((byte,)) * self.messages for at, byte in columns]
+        )
+
     def split(self) -> list[bytes]:
         """Their packets; `Malformed` if their number is another."""
-        data, start = self.data, self.start
-        found = []
-        for size in self.packet_sizes():
-            found.append(data[start : start + size])
-            start += size
-        return found
+        return [self.data[start:end] for start, end in pairwise(self.bounds())]
 
 
 slice_start: Final = _SLICE.pack

@@ -32,14 +32,14 @@ from openmsmq.types.caller import TokenInfo
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent, QueueEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
-from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
+from openmsmq.types.lookup import ranges_of
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.pack import COUNT_MIN, Packer
 from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
-from openmsmq.types.received import ReceivedMessage, received_together
+from openmsmq.types.received import ReceivedMessage, received_alone, received_together
 from openmsmq.types.settings import ConfigurationEntry, Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
@@ -254,15 +254,7 @@ def send_batches(
 def received(found: Sequence[app.QueuedMessage]) -> list[ReceivedMessage]:
     """Messages as programs see them."""
     return [
-        ReceivedMessage(
-            packet,
-            lookup_id=lookup,
-            arrival=lookup & ARRIVAL_MASK,
-            arrived=arrived,
-            abort_count=aborts,
-            move_count=moves,
-            message_class=reason,
-        )
+        received_alone(packet, lookup, arrived, aborts, moves, reason)
         for lookup, arrived, aborts, moves, reason, packet in found
     ]
 
@@ -273,7 +265,7 @@ def messages_in(frame: Frame) -> list[ReceivedMessage]:
         return received(app.Messages.decode(frame.payload).messages)
     found: list[ReceivedMessage] = []
     for part in Slices.decode(frame.payload).slices:
-        found += received_together(part.split(), *part[:5])
+        found += received_together(part.data, part.bounds(), *part[:5])
     return found
 
 

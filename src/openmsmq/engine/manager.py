@@ -83,7 +83,7 @@ from openmsmq.types.delivery import RedirectOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.queues import VISIBLE, QueueKind
-from openmsmq.types.received import ReceivedMessage, received_together
+from openmsmq.types.received import ReceivedMessage, received_alone, received_together
 from openmsmq.types.settings import Settings
 from openmsmq.types.units import decider_of
 
@@ -561,10 +561,9 @@ def received(parts: MessageParts) -> list[ReceivedMessage]:
     found: list[ReceivedMessage] = []
     for part in parts:
         if isinstance(part, RunSlice):
-            packets, lookup, record = part.split(), part.first, part.run.record
+            record = part.run.record
             facts = record.arrived_time, record.abort_count, record.move_count, record.message_class
+            found += received_together(part.packets, part.bounds, part.first, *facts)
         else:
-            packets, lookup = [part.packet], part.lookup
-            facts = local_facts(part.record)
-        found += received_together(packets, lookup, *facts)
+            found.append(received_alone(part.packet, part.lookup, *local_facts(part.record)))
     return found

@@ -61,9 +61,10 @@ class PacketView:
 
     __slots__ = ("_properties", "data")
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, properties: int = 0) -> None:
+        """`properties` is where the MessagePropertiesHeader begins, if that is known."""
         self.data = data
-        self._properties = 0
+        self._properties = properties
 
     @classmethod
     def parse(cls, data: bytes) -> PacketView:
@@ -346,15 +347,16 @@ class PacketView:
     @property
     def body(self) -> bytes:
         """The body, as a copy."""
-        return bytes(self.body_view)
+        data = self.data
+        offset = self._properties or self._locate()
+        start = offset + LABEL + 2 * data[offset + 1] + u32(data, offset + EXTENSION_SIZE)[0]
+        return data[start : start + u32(data, offset + SIZES)[0]]
 
     @property
     def body_view(self) -> memoryview:
         """The body, without a copy."""
-        data = self.data
-        offset = self._properties or self._locate()
-        start = offset + LABEL + 2 * data[offset + 1] + u32(data, offset + EXTENSION_SIZE)[0]
-        return memoryview(data)[start : start + u32(data, offset + SIZES)[0]]
+        start = self.body_offset
+        return memoryview(self.data)[start : start + self.message_size]
 
     def _locate(self) -> int:
         """Find the MessagePropertiesHeader, once."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NoReturn
+from itertools import repeat
+from struct import error as StructError
+from typing import NoReturn, TypeAlias
 from uuid import UUID
 
 from openmsmq.errors import IllegalFormatName, IllegalQueuePathName, Malformed
@@ -18,10 +21,15 @@ from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.origin import origin_of
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import FLAGS, properties_offset
 from openmsmq.properties.message import INFINITE, Acknowledge, PrivacyLevel, SenderIdType
 from openmsmq.security.sid import Sid
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.message import FIELDS, Message
+
+Facts: TypeAlias = tuple[int, float, int, int, int]
+"""What a queue knows: what the lookup identifier has more than the arrival, the time of arrival,
+the numbers of aborts and moves, and why it is a dead letter."""
 
 
 class ReceivedMessage(Message):
@@ -31,9 +39,10 @@ class ReceivedMessage(Message):
     any message; `to_message` gives one to change first.
     """
 
-    __slots__ = ("_facts", "_view")
+    __slots__ = ("_facts", "_lookup", "_view")
     _view: PacketView
-    _facts: tuple[int, int, float, int, int, int]
+    _lookup: int
+    _facts: Facts
 
     def __init__(
         self,
@@ -51,7 +60,9 @@ class ReceivedMessage(Message):
         `message_class` is why it became a dead letter.
         """
         _set_view(self, PacketView(packet))
-        _set_facts(self, (lookup_id, arrival, arrived, abort_count, move_count, message_class))
+        _set_lookup(self, lookup_id)
+        facts = lookup_id - arrival, arrived, abort_count, move_count, message_class
+        _set_facts(self, facts)
 
     @property
     def packet(self) -> bytes:
@@ -175,27 +186,27 @@ class ReceivedMessage(Message):
     @property
     def lookup_id(self) -> int:
         """Its place in the queue, by which it can be found again."""
-        return self._facts[0]
+        return self._lookup
 
     @property
     def arrival(self) -> int:
         """Counts up with every message that becomes visible in the queue."""
-        return self._facts[1]
+        return self._lookup - self._facts[0]
 
     @property
     def arrived_time(self) -> datetime:
         """When it arrived in the queue."""
-        return datetime.fromtimestamp(self._facts[2], UTC)
+        return datetime.fromtimestamp(self._facts[1], UTC)
 
     @property
     def abort_count(self) -> int:
         """How often a transaction that had received it was aborted."""
-        return self._facts[3]
+        return self._facts[2]
 
     @property
     def move_count(self) -> int:
         """How often it was moved between subqueues."""
-        return self._facts[4]
+        return self._facts[3]
 
     # What its packet says of its way.
 
@@ -221,7 +232,7 @@ class ReceivedMessage(Message):
 
         For a dead letter it is the reason.
         """
-        return self._facts[5] or self._view.message_class
+        return self._facts[4] or self._view.message_class
 
     @property
     def sent_time(self) -> datetime:
@@ -284,10 +295,14 @@ class ReceivedMessage(Message):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReceivedMessage):
             return NotImplemented
-        return self._facts == other._facts and self._view.data == other._view.data
+        return (
+            self._lookup == other._lookup
+            and self._facts == other._facts
+            and self._view.data == other._view.data
+        )
 
     def __hash__(self) -> int:
-        return hash((self._facts, self._view.data))
+        return hash((self._lookup, self._facts, self._view.data))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -296,7 +311,7 @@ class ReceivedMessage(Message):
         raise FrozenInstanceError(f"cannot delete field {name!r}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _remade, (self._view.data, *self._facts)
+        return _remade, (self._view.data, self._lookup, self.arrival, *self._facts[1:])
 
     def _shown(self) -> Iterator[str]:
         yield f"id={self.id!r}"
@@ -304,23 +319,101 @@ class ReceivedMessage(Message):
         yield from super()._shown()
 
 
-_set_view = vars(ReceivedMessage)["_view"].__set__
-_set_facts = vars(ReceivedMessage)["_facts"].__set__
+_facts, _view = vars(ReceivedMessage)["_facts"], vars(ReceivedMessage)["_view"]
+_get_view, _set_view = _view.__get__, _view.__set__
+_get_facts, _set_facts = _facts.__get__, _facts.__set__
+_set_lookup = vars(ReceivedMessage)["_lookup"].__set__
+_set_class = vars(object)["__class__"].__set__
+
+
+class _Together:
+    """Packets of messages that came together, and what the queue knows of all of them."""
+
+    __slots__ = ("_bounds", "_first", "_front", "_packets", "_properties", "facts")
+
+    def __init__(self, packets: bytes, bounds: Sequence[int], first: int, facts: Facts) -> None:
+        self._packets = packets
+        self._bounds = bounds
+        "Where each packet begins, and where the last ends."
+        self._first = first
+        "The lookup identifier of the first message."
+        packet = packets[bounds[0] : bounds[1]]
+        try:
+            self._properties = properties_offset(packet)
+        except (StructError, IndexError):  # it is no message, which shows when it is read
+            self._properties = 0
+        self._front = packet[FLAGS : self._properties]
+        "What stands before the properties of the first: where others have it, theirs begin there."
+        self.facts = facts
+
+    def view(self, lookup: int) -> PacketView:
+        """Cut out the packet of a message."""
+        place = lookup - self._first
+        packet = self._packets[self._bounds[place] : self._bounds[place + 1]]
+        is_alike = packet.startswith(self._front, FLAGS)
+        return PacketView(packet, self._properties if is_alike else 0)
+
+
+class _Unread(ReceivedMessage):
+    """A message that came with others, until it is asked for more than its place in the queue.
+
+    Where others have their view it has what came together. Its packet is cut out when it is asked
+    for. From then on it is like any other message, without those that came with it. Threads may ask
+    at once, each to the same end.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _view(self) -> PacketView:  # type: ignore[override] # it has a slot of that name, too
+        found: PacketView | _Together = _get_view(self)
+        if isinstance(found, PacketView):
+            return found
+        view = found.view(self._lookup)
+        _set_facts(self, found.facts)
+        _set_view(self, view)
+        _set_class(self, ReceivedMessage)
+        return view
+
+    @property
+    def _facts(self) -> Facts:  # type: ignore[override] # as above
+        found: PacketView | _Together = _get_view(self)
+        return found.facts if isinstance(found, _Together) else _get_facts(self)
+
+
+_Unread.__name__ = _Unread.__qualname__ = ReceivedMessage.__name__
+
+
+def received_alone(
+    packet: bytes, lookup: int, arrived: int, aborts: int, moves: int, reason: int
+) -> ReceivedMessage:
+    """A message, and what the queue knows of it: quicker than the constructor."""
+    message = object.__new__(ReceivedMessage)
+    _set_view(message, PacketView(packet))
+    _set_lookup(message, lookup)
+    _set_facts(message, (lookup & ~ARRIVAL_MASK, arrived, aborts, moves, reason))
+    return message
 
 
 def received_together(
-    packets: Sequence[bytes], lookup: int, arrived: int, aborts: int, moves: int, reason: int
+    packets: bytes,
+    bounds: Sequence[int],
+    lookup: int,
+    arrived: int,
+    aborts: int,
+    moves: int,
+    reason: int,
 ) -> list[ReceivedMessage]:
-    """Messages with consecutive lookup identifiers, of which the queue knows the same."""
-    found: list[ReceivedMessage] = []
-    add, new, kind = found.append, object.__new__, ReceivedMessage
-    set_view, set_facts, view = _set_view, _set_facts, PacketView
-    for packet in packets:
-        message = new(kind)
-        set_view(message, view(packet))
-        set_facts(message, (lookup, lookup & ARRIVAL_MASK, arrived, aborts, moves, reason))
-        add(message)
-        lookup += 1
+    """Messages with consecutive lookup identifiers, of which the queue knows the same.
+
+    `bounds` says where each packet begins, and where the last ends. They are cut out when they are
+    asked for: here, that would take a third of the time of a receive.
+    """
+    count = len(bounds) - 1
+    facts = lookup & ~ARRIVAL_MASK, arrived, aborts, moves, reason
+    found: list[ReceivedMessage] = list(map(object.__new__, repeat(_Unread, count)))
+    deque(map(_set_lookup, found, range(lookup, lookup + count)), maxlen=0)
+    deque(map(_set_view, found, repeat(_Together(packets, bounds, lookup, facts))), maxlen=0)
     return found
 
 

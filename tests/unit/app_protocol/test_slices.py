@@ -13,6 +13,7 @@ from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, SendRun, Slices
 from openmsmq.errors import Malformed
 
 PLAIN, TRACED = MESSAGES["plain"].encode(), MESSAGES["debug"].encode()
+SIZE = len(PLAIN)
 SLICE = QueuedSlice(5, 6, 7, 8, 9, 2, PLAIN + TRACED)
 
 
@@ -40,9 +41,20 @@ def test_a_slice_of_one_message_is_all_its_own() -> None:
     assert found.split() == single.split() == [PLAIN + TRACED]
 
 
+def test_packets_of_one_size_are_found_without_a_look_at_each() -> None:
+    alike = SLICE._replace(messages=3, data=b".." + PLAIN * 3 + b".", start=2, end=2 + 3 * SIZE)
+    assert alike.bounds() == range(2, 3 + 3 * SIZE, SIZE)
+    assert alike.split() == [PLAIN] * 3
+    other = PLAIN[:8] + pack("<I", SIZE - 4) + PLAIN[12:-4]
+    more = PLAIN[:8] + pack("<I", SIZE + 4) + PLAIN[12:] + bytes(4)
+    assert SLICE._replace(data=other + more).bounds() == [0, SIZE - 4, 2 * SIZE]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
+        SLICE._replace(data=b""),
+        SLICE._replace(data=PLAIN + PLAIN[:8] + pack("<I", SIZE + 65536) + PLAIN[12:]),
         SLICE._replace(messages=3),
         SLICE._replace(data=(PLAIN + TRACED)[:-4]),
         SLICE._replace(data=bytes(240)),
@@ -50,6 +62,8 @@ def test_a_slice_of_one_message_is_all_its_own() -> None:
     ],
 )
 def test_packets_that_do_not_fill_their_slice_are_refused(wrong: QueuedSlice) -> None:
+    with pytest.raises(Malformed):
+        wrong.bounds()
     with pytest.raises(Malformed):
         Slices.decode(Slices((wrong,)).encode()).slices[0].split()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
@@ -235,18 +237,100 @@ def test_a_repr_shows_where_it_is_and_what_is_in_it() -> None:
     )
 
 
-def test_messages_of_a_run_are_numbered_from_the_first() -> None:
-    packets = [user_message(header=properties(body)).encode() for body in (b"a", b"b")]
-    found = received_together(packets, 5, SENT, 2, 3, 0)
+def together(*bodies: bytes) -> tuple[list[ReceivedMessage], list[ReceivedMessage]]:
+    """Messages that came together, behind something else, and the same made one by one."""
+    packets = [user_message(header=properties(body)).encode() for body in bodies]
+    bounds = list(accumulate(map(len, packets), initial=3))
+    found = received_together(b"..." + b"".join(packets), bounds, 5, SENT, 2, 3, 0)
     alone = [
         ReceivedMessage(
             packet, lookup_id=5 + at, arrival=5 + at, arrived=SENT, abort_count=2, move_count=3
         )
         for at, packet in enumerate(packets)
     ]
+    return found, alone
+
+
+def test_messages_that_came_together_are_as_if_each_came_alone() -> None:
+    found, alone = together(b"a", b"longer", b"")
+    assert [(one.body, one.lookup_id) for one in found] == [(b"a", 5), (b"longer", 6), (b"", 7)]
     assert found == alone
-    assert [(one.body, one.lookup_id) for one in found] == [(b"a", 5), (b"b", 6)]
-    assert copy.copy(found[1]) == alone[1]
+    assert [hash(one) for one in found] == [hash(one) for one in alone]
+    assert [repr(one) for one in found] == [repr(one) for one in alone]
+
+
+@pytest.mark.parametrize("name", [*FIELDS, *FACTS, "id", "stored", "arrived_time", "sent_time"])
+def test_the_first_thing_asked_of_one_that_came_with_others_may_be_anything(name: str) -> None:
+    if name == "arrived":
+        name = "arrived_time"
+    found, alone = together(b"a", b"b")
+    assert getattr(found[1], name) == getattr(alone[1], name)
+    assert found == alone
+
+
+def test_one_that_came_with_others_goes_to_other_processes_unread() -> None:
+    found, alone = together(b"a", b"b")
+    assert pickle.loads(pickle.dumps(found)) == alone
+    found, alone = together(b"a", b"b")
+    assert [copy.copy(one) for one in found] == [copy.deepcopy(one) for one in alone]
+
+
+def test_one_that_was_looked_at_keeps_nothing_of_those_that_came_with_it() -> None:
+    found, _ = together(b"a" * 1000, b"b")
+    assert found[1].body == b"b"
+    assert len(pickle.dumps(found[1])) < 1000
+    kept = gc.get_referents(found[1])
+    while kept:
+        assert not any(isinstance(one, bytes) and b"a" * 1000 in one for one in kept)
+        kept = gc.get_referents(*[one for one in kept if not isinstance(one, type)])
+
+
+def test_threads_may_look_at_one_that_came_with_others_at_once() -> None:
+    """A second one looks while the first cuts out the packet, and another just before."""
+    _, alone = together(b"a", b"b")
+    packets = [one.stored for one in alone]
+    asking: list[ReceivedMessage] = []
+    others: list[bytes] = []
+
+    class Interrupted(list[int]):
+        def __getitem__(self, place: Any) -> Any:
+            if asking:
+                others.append(asking.pop().body)
+            return super().__getitem__(place)
+
+    bounds = Interrupted(accumulate(map(len, packets), initial=0))
+    found = received_together(b"".join(packets), bounds, 5, SENT, 2, 3, 0)
+    asking.append(found[1])
+    assert found[1].body == b"b"
+    assert others == [b"b"]
+    late = found[0].__class__
+    assert found[0].body == b"a"
+    assert vars(late)["_view"].__get__(found[0]).body == b"a"
+    assert vars(late)["_facts"].__get__(found[0]) == vars(late)["_facts"].__get__(found[1])
+    assert found == alone
+
+
+def test_of_those_that_came_together_each_may_have_other_headers() -> None:
+    packets = [message.encode() for message in MESSAGES.values()]
+    bounds = list(accumulate(map(len, packets), initial=0))
+    found = received_together(b"".join(packets), bounds, 5, SENT, 0, 0, 0)
+    for one, packet in zip(found, packets, strict=True):
+        alone = ReceivedMessage(packet)
+        assert [getattr(one, name) for name in FIELDS] == [getattr(alone, name) for name in FIELDS]
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\xff" * 30, b"\xff" * 200])
+def test_what_is_no_message_fails_when_it_is_read(garbage: bytes) -> None:
+    found = received_together(garbage * 2, [0, len(garbage), 2 * len(garbage)], 5, SENT, 0, 0, 0)
+    assert [one.stored for one in found] == [garbage, garbage]
+    assert found[1].lookup_id == 6
+
+
+def test_what_a_message_does_not_have_is_an_error() -> None:
+    found, alone = together(b"a")
+    for one in (*found, *alone):
+        with pytest.raises(AttributeError, match=r"ReceivedMessage.*nothing"):
+            _ = one.nothing  # type: ignore[attr-defined] # as it should be
 
 
 @pytest.mark.parametrize(

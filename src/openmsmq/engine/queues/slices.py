@@ -118,17 +118,21 @@ class RunSlice:
         """Its messages one by one: lookup identifiers and records."""
         return islice(self.run.members(self.first - 1), len(self))
 
+    @property
+    def bounds(self) -> Sequence[int]:
+        """Where each of its packets begins among them, and where the last ends."""
+        run, start = self.run, self.start
+        if self._sizes is not None:
+            return list(accumulate(self._sizes, initial=0))
+        if run.stride:
+            return range(0, self.size + 1, run.stride)
+        place = self.first - run.first
+        return [run.offset(at) - start for at in range(place, place + len(self) + 1)]
+
     def split(self) -> list[bytes]:
         """Its packets, which were read."""
-        packets, run = self.packets, self.run
-        if self._sizes is not None:
-            ends = [0, *accumulate(self._sizes)]
-            return [packets[at:end] for at, end in pairwise(ends)]
-        if run.stride:
-            return [packets[at : at + run.stride] for at in range(0, len(packets), run.stride)]
-        place, start = self.first - run.first, self.start
-        ends = [run.offset(at) - start for at in range(place, place + len(self) + 1)]
-        return [packets[at:end] for at, end in pairwise(ends)]
+        packets = self.packets
+        return [packets[at:end] for at, end in pairwise(self.bounds)]
 
     def entries(self) -> list[Entry]:
         """Its messages one by one, with their packets if they were read."""
