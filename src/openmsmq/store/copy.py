@@ -60,7 +60,7 @@ class StoreReader:
         self._environment = environment
         tables = files.open_tables(environment)
         self._transaction: Transaction = environment.begin()
-        self.snapshot = LmdbSnapshot(self._transaction, tables)
+        self.snapshot = LmdbSnapshot(self._transaction, tables, environment)
         row = self.snapshot.get(Table.META, FORMAT_KEY)
         self.format = read_format(row, environment.path())
         self.rows = sum(self._transaction.stat(table)["entries"] for table in tables)

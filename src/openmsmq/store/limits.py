@@ -24,7 +24,7 @@ MAP_SIZE: Final = 1 << 40
 
 READERS_MAX: Final = 8
 """Readers of LMDB at the same time. At the limit: LMDB refuses to open another one; a manager needs
-three.
+four.
 """
 
 FINDINGS_MAX: Final = 1000

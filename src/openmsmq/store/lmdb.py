@@ -53,7 +53,7 @@ class LmdbStore:
         self._reserve = reserve
         self._ballast = ballast
         self._tables: Tables = files.open_tables(environment)
-        self.snapshot = LmdbSnapshot(environment.begin(), self._tables)
+        self.snapshot = LmdbSnapshot(environment.begin(), self._tables, environment)
         "What was last committed and refreshed to."
         self._transaction: Transaction | None = None
         self._thread = 0

@@ -60,6 +60,19 @@ class _Reader:
         assert all(key in rows for key in wanted), f"a row of {table.name} is not there"
         return [rows[key] for key in wanted]
 
+    def joined(
+        self, table: Table, first: bytes, last: bytes, count: int, skip: int, keep: int
+    ) -> bytes:
+        """The values of `count` rows that lie side by side, in one piece: see `Snapshot`."""
+        rows = self._tables[table]
+        at = bisect_left(rows.order, first)
+        keys = rows.order[at : at + count]
+        assert (keys[0], keys[-1]) == (first, last), "a row is not there"
+        values = [rows[key] for key in keys]
+        values[-1] = values[-1][:keep]
+        values[0] = values[0][skip:]
+        return b"".join(values)
+
     def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows with first <= key < end, in rising order."""
         age, rows = self._age, self._tables[table]

@@ -67,6 +67,36 @@ class StoreContract:
             found = store.snapshot.get_many(Table.INDEX, wanted)
             assert found == [key * 2 for key in wanted]
 
+    @pytest.mark.parametrize("count", [1, 2, 7, 8, 40])
+    def test_rows_that_lie_side_by_side_come_in_one_piece(self, store: Store, count: int) -> None:
+        """Without the start of the first and the end of the last; they may be one row."""
+        keys = [bytes([number]) for number in range(50)]
+        commit(store, [(key, key * 5) for key in keys])
+        whole = b"".join(key * 5 for key in keys[3 : 3 + count])
+        place = Table.INDEX, keys[3], keys[2 + count], count
+        assert store.snapshot.joined(*place, 0, 5) == whole
+        assert store.snapshot.joined(*place, 2, 4) == whole[2:-1]
+        writer = store.begin()
+        writer.put(Table.INDEX, keys[3], b"later")
+        assert writer.joined(*place, 0, 5) == b"later" + whole[5:]
+        store.commit()
+        assert store.snapshot.joined(*place, 0, 5) == whole, "it has not been refreshed"
+        store.refresh()
+        assert store.snapshot.joined(*place, 0, 5) == b"later" + whole[5:]
+
+    @pytest.mark.parametrize("count", [1, 2, 20])
+    def test_asking_for_rows_in_one_piece_of_which_one_is_missing_is_a_mistake(
+        self, store: Store, count: int
+    ) -> None:
+        keys = [bytes([number]) for number in range(50)]
+        for missing in {keys[5], keys[4 + count // 2 + count % 2], keys[4 + count]}:
+            commit(store, [(key, key) for key in keys])
+            store.begin().delete(Table.INDEX, missing)
+            store.commit()
+            store.refresh()
+            with pytest.raises(AssertionError, match="not there"):
+                store.snapshot.joined(Table.INDEX, keys[5], keys[4 + count], count, 0, 1)
+
     def test_asking_for_many_rows_of_which_one_is_missing_is_a_mistake(self, store: Store) -> None:
         commit(store, ROWS)
         with pytest.raises(AssertionError, match="not there"):

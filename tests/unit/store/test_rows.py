@@ -70,22 +70,25 @@ def test_scans_of_the_writer_survive_any_change_of_the_table(store: LmdbStore, s
 class Broken:
     """A transaction over pages that are damaged."""
 
-    def fail(self, *_: object) -> None:
+    def fail(self, *_: object, **__: object) -> None:
         error = lmdb.CorruptedError("page")
         vars(error)["code"] = -30796
         raise error
 
-    get = put = delete = cursor = fail
+    get = put = delete = cursor = begin = fail
 
 
 def test_damage_found_while_working_is_said_so() -> None:
     broken: lmdb.Transaction[bytes] = Broken()  # type: ignore[assignment]  # stands in for it
     tables = tuple(None for _ in Table)
-    snapshot = LmdbSnapshot(broken, tables)  # type: ignore[arg-type]  # no table is looked at
+    environment: lmdb.Environment = Broken()  # type: ignore[assignment]  # stands in for it
+    snapshot = LmdbSnapshot(broken, tables, environment)  # type: ignore[arg-type]  # no table is looked at
     writer = LmdbWriter(broken, tables)  # type: ignore[arg-type]  # no table is looked at
     calls: list[Callable[[], object]] = [
         lambda: snapshot.get(Table.INDEX, b"k"),
         lambda: snapshot.get_many(Table.INDEX, [b"k"]),
+        lambda: snapshot.joined(Table.INDEX, b"k", b"l", 2, 0, 1),
+        lambda: snapshot.joined(Table.INDEX, b"k", b"z", 16, 0, 1),
         lambda: list(snapshot.scan(Table.INDEX, b"", END)),
         lambda: list(snapshot.scan_back(Table.INDEX, b"", END)),
         lambda: list(writer.scan(Table.INDEX, b"", END)),

@@ -427,10 +427,15 @@ def read_start(snapshot: Snapshot, raw: bytes) -> bytes:
 
 def read_blob(snapshot: Snapshot, number: int, start: int, end: int) -> bytes:
     """Some bytes of a blob."""
-    first = start // CHUNK_SIZE
-    keys = [packet_key(number, chunk) for chunk in range(first, (end - 1) // CHUNK_SIZE + 1)]
-    found = b"".join(snapshot.get_many(Table.PACKETS, keys))
-    return found[start - first * CHUNK_SIZE : end - first * CHUNK_SIZE]
+    first, last = start // CHUNK_SIZE, (end - 1) // CHUNK_SIZE
+    return snapshot.joined(
+        Table.PACKETS,
+        packet_key(number, first),
+        packet_key(number, last),
+        last - first + 1,
+        start - first * CHUNK_SIZE,
+        end - last * CHUNK_SIZE,
+    )
 
 
 def members_of(found: Sequence[Found]) -> list[bytes]:

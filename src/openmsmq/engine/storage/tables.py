@@ -49,6 +49,15 @@ class Snapshot(Protocol):
         """The values of keys that are all there, in their order."""
         ...
 
+    def joined(
+        self, table: Table, first: bytes, last: bytes, count: int, skip: int, keep: int
+    ) -> bytes:
+        """The values of `count` rows that lie side by side, in one piece; they are all there.
+
+        Of the last one `keep` bytes are wanted, and none of the first `skip` bytes of the first.
+        """
+        ...
+
     def rows(
         self, table: Table, first: bytes, end: bytes, most: int | None = None
     ) -> list[tuple[bytes, bytes]]:
