@@ -68,7 +68,7 @@ def row(message: ReceivedMessage) -> dict[str, Any]:
 def check(queued: list[QueuedMessage]) -> None:
     """All columns of messages as a frame brings them."""
     block = Block.of_slices([QueuedSlice(*one[:5], 1, one.packet) for one in queued])
-    batch = Columns(block, queue="q", manager="m").batch(READ)
+    batch = Columns(block, queues=[("q", len(block))], manager="m").batch(READ)
     expected = [row(message) for message in received(queued)]
     for column, kind in READ.items():
         found = batch.column(column)

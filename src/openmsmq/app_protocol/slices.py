@@ -155,6 +155,13 @@ class QueuedSlice(NamedTuple):
             [self.data[at:end:size] == bytes((byte,)) * self.messages for at, byte in columns]
         )
 
+    def up_to(self, last: int) -> QueuedSlice:
+        """Those whose lookup identifiers are not beyond `last`, of which there is at least one."""
+        count = last - self.lookup_id + 1
+        if count >= self.messages:
+            return self
+        return self._replace(messages=count, end=self.bounds()[count])
+
     def split(self) -> list[bytes]:
         """Their packets; `Malformed` if their number is another."""
         return [self.data[start:end] for start, end in pairwise(self.bounds())]

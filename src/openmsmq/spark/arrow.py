@@ -7,7 +7,7 @@ each; text that is not plain ASCII, bus headers and the meaning of bodies, one b
 from __future__ import annotations
 
 from codecs import utf_16_le_decode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
@@ -35,6 +35,7 @@ from openmsmq.spark.block import Block
 from openmsmq.spark.slices import (
     Kind,
     Numbers,
+    Places,
     array_of,
     booleans,
     by_distinct,
@@ -46,6 +47,7 @@ from openmsmq.spark.slices import (
     records,
     repeated,
     slices,
+    texts,
 )
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.wire.reader import decode_whole
@@ -65,6 +67,7 @@ TYPES: Final[Mapping[str, pa.DataType]] = MappingProxyType(
 )
 "What Spark's types are in Arrow."
 _I32: Final = pa.int32()
+_I64: Final = pa.int64()
 _SIMPLE_NAMES: Final = frozenset({0, 1, 7})
 "Kinds of queue names that need nothing but themselves: none, the other one, a direct one."
 
@@ -72,9 +75,11 @@ _SIMPLE_NAMES: Final = frozenset({0, 1, 7})
 class Columns:
     """The columns of a block of messages."""
 
-    def __init__(self, block: Block, *, queue: str = "", manager: str = "") -> None:
+    def __init__(
+        self, block: Block, *, queues: Sequence[tuple[str, int]] = (), manager: str = ""
+    ) -> None:
         self._block = block
-        self._queue = queue
+        self._queues = queues
         self._manager = manager
 
     def batch(self, names: Iterable[str]) -> pa.RecordBatch:
@@ -89,10 +94,10 @@ class Columns:
     # What only the queue knows.
 
     def _lookup_id(self) -> pa.Array:
-        return array_of(self._block.lookups, pa.int64())
+        return array_of(self._block.lookups, _I64)
 
     def _arrival(self) -> pa.Array:
-        return array_of(self._block.lookups & ARRIVAL_MASK, pa.int64())
+        return array_of(self._block.lookups & ARRIVAL_MASK, _I64)
 
     def _arrived_time(self) -> pa.Array:
         return _time(self._block.facts.arrived)
@@ -104,10 +109,18 @@ class Columns:
         return _int(self._block.facts.moves)
 
     def _from_queue(self) -> pa.Array:
-        return repeated(self._queue, len(self._block), pa.string())
+        names = [name for name, _ in self._queues]
+        if len(names) < 2:
+            return repeated("".join(names), len(self._block))
+        return texts(names).take(array_of(self.each_queue(range(len(names))), _I64))
+
+    def each_queue(self, values: Iterable[int]) -> Places:
+        """For each message the value of its queue."""
+        counts = [count for _, count in self._queues]
+        return np.repeat(np.fromiter(values, np.int64, len(counts)), counts)
 
     def _from_manager(self) -> pa.Array:
-        return repeated(self._manager, len(self._block), pa.string())
+        return repeated(self._manager, len(self._block))
 
     # BaseHeader and UserHeader.
 
@@ -137,21 +150,22 @@ class Columns:
         block = self._block
         guids = block.head[:, USER : USER + 16]
         if len(block) and (same := common(guids)) is not None:
-            return repeated(_guid(same), len(block), pa.string())
-        return by_distinct(slices(block.data, block.starts + USER, 16), _guid, pa.string())
+            return repeated(_guid(same), len(block))
+        return by_distinct(slices(block.data, block.starts + USER, 16), _guid)
 
     def _source_manager(self) -> pa.Array:
         return self._sources
 
     def _message_id(self) -> pa.Array:
         number = array_of(self._user("I", "MessageID"), pa.uint32()).cast(pa.string())
-        return pc.binary_join_element_wise(self._sources, number, "\\")
+        return pc.binary_join_element_wise(self._sources, number, repeated("\\", len(number)))
 
     def _delivery(self) -> pa.Array:
         is_recoverable = self._block.has(UserFlags.DM)
         if is_recoverable.all():
-            return repeated("recoverable", len(self._block), pa.string())
-        return pc.if_else(booleans(is_recoverable), "recoverable", "express")
+            return repeated("recoverable", len(self._block))
+        names = texts(["express", "recoverable"])
+        return names.take(array_of(is_recoverable.astype(np.int32), _I32))
 
     def _transactional(self) -> pa.Array:
         return booleans(self._block.has(UserFlags.TH))
@@ -166,7 +180,7 @@ class Columns:
         block = self._block
         if (block.sizes == block.packet_sizes).all():
             return pa.nulls(len(block), pa.string())
-        return by_distinct(block.trailers, _letters, pa.string())
+        return by_distinct(block.trailers, _letters)
 
     @cached_property
     def _names(self) -> tuple[bytes | pa.DictionaryArray, int]:
@@ -197,8 +211,8 @@ class Columns:
             return None if name is None else encodable(str(name))
 
         if isinstance(names, bytes):
-            return repeated(decode(names), len(self._block), pa.string())
-        return by_distinct(names, decode, pa.string())
+            return repeated(decode(names), len(self._block))
+        return by_distinct(names, decode)
 
     def _destination_queue(self) -> pa.Array:
         return self._queue_name("destination")
@@ -216,7 +230,7 @@ class Columns:
         start = SecurityHeaderStart.SIZE
         size = field(records(block.data, block.security, start), "H", 2).astype(np.int64)
         size = block.has(UserFlags.SH) * (size + start)
-        return by_distinct(slices(block.data, block.security, size), _sender, pa.string())
+        return by_distinct(slices(block.data, block.security, size), _sender)
 
     # MessagePropertiesHeader.
 
@@ -244,7 +258,7 @@ class Columns:
         return _int(self._property("i", "BodyType"))
 
     def _app_specific(self) -> pa.Array:
-        return array_of(self._property("I", "ApplicationTag").astype(np.int64), pa.int64())
+        return array_of(self._property("I", "ApplicationTag").astype(np.int64), _I64)
 
     def _label(self) -> pa.Array:
         block = self._block
@@ -299,8 +313,8 @@ def _seconds(values: Numbers) -> pa.Array:
     """Seconds, none for ever."""
     is_there = values != INFINITE
     if not is_there.any():
-        return pa.nulls(len(values), pa.int64())
-    return nullable(values.astype(np.int64), is_there, pa.int64())
+        return pa.nulls(len(values), _I64)
+    return nullable(values.astype(np.int64), is_there, _I64)
 
 
 def _texts(values: pa.Array) -> pa.Array:

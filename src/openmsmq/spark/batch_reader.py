@@ -6,7 +6,7 @@ the last message of a priority is closed to all that come later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -17,12 +17,13 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from openmsmq import Manager, Queue
 from openmsmq.app_protocol.payloads import COUNT_MAX
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.spark.arrow import Columns
-from openmsmq.spark.block import Block
+from openmsmq.spark.block import gathered
 from openmsmq.spark.fleet import at_once
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import bands, connect, open_queue, queue_names
-from openmsmq.spark.tasks import Range, Span, Task, keep_loaded, one_ahead, packed, size_of_tasks
+from openmsmq.spark.tasks import Range, Span, Task, keep_loaded, packed, size_of_tasks
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 
@@ -83,17 +84,16 @@ class BatchReader(DataSourceReader):
         keep_loaded()
         with connect(self._options, partition.manager, patient=True) as manager:
 
-            def found() -> Iterator[tuple[str, Block]]:
+            def found() -> Iterator[tuple[str, Sequence[QueuedSlice]]]:
                 for one in partition.ranges:
                     queue = open_queue(manager, one.queue, Access.PEEK)
                     for after, last in one.spans:
-                        for block in blocks(queue, after, last):
-                            yield queue.name, block
+                        for slices in slices_in(queue, after, last):
+                            yield queue.name, slices
                     queue.close()
 
-            for name, block in one_ahead(found()):
-                columns = Columns(block, queue=name, manager=manager.name)
-                yield columns.batch(self._names)
+            for block, queues in gathered(found()):
+                yield Columns(block, queues=queues, manager=manager.name).batch(self._names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +138,13 @@ def slices_of(queue: Contents, most: int) -> Iterator[Range]:
             yield Range(queue.queue, spans, -(-queue.messages // count))
 
 
-def blocks(queue: Queue, after: int, last: int) -> Iterator[Block]:
+def slices_in(queue: Queue, after: int, last: int) -> Iterator[Sequence[QueuedSlice]]:
     """The messages of a range, as many at once as a frame has room for."""
     while after < last:
         count = min(COUNT_MAX, last - after)
-        block = Block.of_slices(queue.peek_slices(count, timeout=0, after=after))
-        if not len(block):
+        found = queue.peek_slices(count, timeout=0, after=after)
+        kept = [one.up_to(last) for one in found if one.lookup_id <= last]
+        if not kept:
             return
-        block = block.up_to(last)
-        if not len(block):
-            return
-        after = block.last
-        yield block
+        after = kept[-1].lookup_id + kept[-1].messages - 1
+        yield kept

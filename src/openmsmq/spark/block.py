@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from openmsmq.packet.walk import DIRECT, EXTENSION_SIZE, FLAGS, LABEL, NAMES, SI
 from openmsmq.spark.slices import Kind, Numbers, Places, Records, field, records, slices
 
 _PACKET_SIZE: Final = BaseHeader.offset_of("PacketSize")
+ENOUGH: Final = 1 << 20
+"Bytes of messages of which blocks are made, if no frame has more."
 _NAME_SIZES: Final = np.array([0, 0, 4, 4, 4, 16, 20, 0], np.int64)
 _SECURITY_SIZES: Final[tuple[tuple[Kind, int], ...]] = (
     ("H", 2),
@@ -34,16 +36,15 @@ class Facts:
     """What only the queue knows of messages; nothing, if they come from none."""
 
     def __init__(self, found: Sequence[QueuedSlice], count: int) -> None:
-        self._count = count
         known = np.array([one[:6] for one in found] or [(0, 0, 0, 0, 0, count)], np.int64)
         self._known = known
         self._counts = counts = known[:, 5]
-        firsts = np.repeat(known[:, 0] - np.cumsum(counts) + counts, counts)[:count]
+        firsts = np.repeat(known[:, 0] - np.cumsum(counts) + counts, counts)
         self.lookups = firsts + np.arange(count)
         "The lookup identifier of each."
 
     def _each(self, place: int) -> Places:
-        return np.repeat(self._known[:, place], self._counts)[: self._count]
+        return np.repeat(self._known[:, place], self._counts)
 
     @property
     def arrived(self) -> Places:
@@ -112,18 +113,6 @@ class Block:
     def lookups(self) -> Places:
         """The lookup identifier of each."""
         return self.facts.lookups
-
-    @property
-    def last(self) -> int:
-        """The lookup identifier of the last one."""
-        return int(self.lookups[-1])
-
-    def up_to(self, last: int) -> Block:
-        """Those whose lookup identifiers, which must rise, are not beyond `last`."""
-        if self.last <= last:
-            return self
-        count = int(np.searchsorted(self.lookups, last, "right"))
-        return Block(self.data, self.starts[:count], self.sizes[:count], self._found)
 
     @cached_property
     def head(self) -> Records:
@@ -249,6 +238,31 @@ class Block:
     def trailers(self) -> pa.BinaryArray:
         """What its manager keeps behind each packet, mostly nothing ([MS-MQRR] 2.2.5)."""
         return slices(self.data, self.starts + self.packet_sizes, self.sizes - self.packet_sizes)
+
+
+class QueueBlock(NamedTuple):
+    """Messages of one or several queues."""
+
+    block: Block
+    queues: Sequence[tuple[str, int]]
+    "The names of the queues, and how many of the messages are of each, in this order."
+
+
+def gathered(found: Iterable[tuple[str, Sequence[QueuedSlice]]]) -> Iterator[QueueBlock]:
+    """What was read of queues, in blocks: columns of one message take as long as those of many."""
+    parts: list[QueuedSlice] = []
+    queues: list[tuple[str, int]] = []
+    size = 0
+    for name, more in found:
+        own = sum([one.size for one in more])
+        if parts and size + own > ENOUGH:
+            yield QueueBlock(Block.of_slices(parts), queues)
+            parts, queues, size = [], [], 0
+        parts += more
+        queues.append((name, sum([one.messages for one in more])))
+        size += own
+    if parts:
+        yield QueueBlock(Block.of_slices(parts), queues)
 
 
 def _together(found: Sequence[QueuedSlice]) -> tuple[pa.Buffer, list[int]]:

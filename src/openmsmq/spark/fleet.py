@@ -12,17 +12,19 @@ from openmsmq import Manager, Queue
 from openmsmq.errors import QueueNotFound, ServiceNotAvailable
 from openmsmq.spark.offsets import QueueAddress, key
 from openmsmq.spark.options import Options
-from openmsmq.spark.service import connect, full, is_pattern, open_queue, queue_names
+from openmsmq.spark.service import connect, full, is_pattern, open_queue, queue_infos
 from openmsmq.types.access import Access
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import QueueInfo, QueueKind
 from openmsmq.types.subscriptions import lasting_id
 
 T = TypeVar("T")
 A = TypeVar("A")
 AT_ONCE: Final = 32
 "Managers that are asked at once."
-CALLS_AT_ONCE: Final = 16
+CALLS_AT_ONCE: Final = 64
 "Calls to one manager at once: it commits them together."
+LIST_FROM: Final = 16
+"Queues from which on it takes less to list all of a manager than to ask for each."
 KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SYSTEM, QueueKind.JOURNAL)
 "Queues that can be subscribed to."
 RETRY_S: Final = 5.0
@@ -127,19 +129,39 @@ class Fleet:
             one.place.queue.lower() for one in self._queues.values() if one.place.address == address
         }
         try:
-            new = [name for name in self._names(manager) if full(name).lower() not in known]
-            for _, (name, found) in at_once(new, lambda name: _open(manager, address, name)):
-                self._queues[name] = found
+            infos = self._infos(manager)
+            new = [name for name in infos if full(name).lower() not in known]
+
+            def opened(name: str) -> tuple[str, FoundQueue]:
+                return _open(manager, address, name, infos[name])
+
+            self._queues |= dict(found for _, found in at_once(new, opened))
         except ServiceNotAvailable as error:
             self.skip(address, error)
 
-    def _names(self, manager: Manager) -> list[str]:
+    def _infos(self, manager: Manager) -> Mapping[str, QueueInfo | None]:
         try:
-            return queue_names(manager, self._options.queues, KINDS)
+            return queue_infos(manager, self._options.queues, KINDS)
         except QueueNotFound:
             if not self._queues:
                 raise
-            return []
+            return {}
+
+    def messages(self, names: Iterable[str]) -> dict[str, int]:
+        """How many messages queues have now; many queues of a manager are listed at once."""
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            groups.setdefault(self._queues[name].place.address, []).append(name)
+        found: dict[str, int] = {}
+        for address, group in groups.items():
+            if len(group) >= LIST_FROM:
+                listed = self._managers[address].queues(everything=True)
+                counts = {info.name: info.messages for info in listed}
+                paths = {name: self._queues[name].place.queue for name in group}
+                found |= {name: counts[path] for name, path in paths.items() if path in counts}
+            left = [name for name in group if name not in found]
+            found |= dict(at_once(left, lambda name: self._queues[name].queue.info().messages))
+        return found
 
     def forget(self, name: str) -> None:
         """Go on without a queue that was deleted."""
@@ -156,9 +178,11 @@ class Fleet:
         self._managers, self._queues, self._coming = {}, {}, {}
 
 
-def _open(manager: Manager, address: str, name: str) -> tuple[str, FoundQueue]:
+def _open(
+    manager: Manager, address: str, name: str, info: QueueInfo | None
+) -> tuple[str, FoundQueue]:
     queue = open_queue(manager, name, Access.RECEIVE)
-    info = queue.info()
+    info = info or queue.info()
     place = QueueAddress(address, queue.name)
     return key(manager.id, lasting_id(info.id, info.kind)), FoundQueue(place, queue, manager)
 

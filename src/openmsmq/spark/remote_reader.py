@@ -63,7 +63,8 @@ class RemoteReader(DataSourceReader):
         with connect_remote(self._options, partition.manager) as manager:
             queue = manager.open_queue(partition.queue, access=Access.PEEK)
             for block in one_ahead(blocks(queue)):
-                yield Columns(block, queue=queue.name, manager=manager.name).batch(self._names)
+                queues = [(queue.name, len(block))]
+                yield Columns(block, queues=queues, manager=manager.name).batch(self._names)
 
 
 def connect_remote(options: Options, place: str) -> Manager:

@@ -22,7 +22,7 @@ from openmsmq.spark.columns import nearest
 from openmsmq.spark.options import Options
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_BITS
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import QueueInfo, QueueKind
 from openmsmq.types.read import Seek
 
 _PAUSE: Final = 0.25
@@ -52,16 +52,24 @@ def connect(options: Options, address: str, *, patient: bool, wait: float | None
         time.sleep(_PAUSE)
 
 
-def queue_names(
-    manager: Manager, wanted: tuple[str, ...], kinds: Collection[str] = tuple(QueueKind)
-) -> list[str]:
+def queue_names(manager: Manager, wanted: tuple[str, ...]) -> list[str]:
     """The queues that are meant, by their paths; patterns stand for those there are now."""
+    return list(queue_infos(manager, wanted))
+
+
+def queue_infos(
+    manager: Manager, wanted: tuple[str, ...], kinds: Collection[str] = tuple(QueueKind)
+) -> dict[str, QueueInfo | None]:
+    """The same, with what is known of those that were listed."""
     if not wanted:
         raise InvalidParameter("option queue is missing: give a name, a list or a pattern")
-    found: list[str] = []
+    found: dict[str, QueueInfo | None] = {}
     for name in wanted:
-        found += matching(manager, name, kinds) if is_pattern(name) else [name]
-    return list(dict.fromkeys(found))
+        if is_pattern(name):
+            found |= {info.name: info for info in matching(manager, name, kinds)}
+        else:
+            found.setdefault(name)
+    return found
 
 
 def is_pattern(name: str) -> bool:
@@ -69,14 +77,13 @@ def is_pattern(name: str) -> bool:
     return bool(_WILD & set(name))
 
 
-def matching(
-    manager: Manager, pattern: str, kinds: Collection[str] = tuple(QueueKind)
-) -> list[str]:
+def matching(manager: Manager, pattern: str, kinds: Collection[str]) -> list[QueueInfo]:
     """The queues of some kinds whose path a pattern fits, whatever the case."""
     path = full(pattern).lower()
-    names = [info.name for info in manager.queues(everything=True) if info.kind in kinds]
-    found = [name for name in names if fnmatchcase(name.lower(), path)]
+    infos = [info for info in manager.queues(everything=True) if info.kind in kinds]
+    found = [info for info in infos if fnmatchcase(info.name.lower(), path)]
     if not found:
+        names = [info.name for info in infos]
         raise QueueNotFound(f"option queue: {pattern!r} fits no queue{nearest(path, names)}")
     return found
 

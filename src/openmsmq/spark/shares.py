@@ -36,13 +36,9 @@ class BatchShares:
 
     def everything(self, after: Ends) -> Ends:
         """How much there is behind these positions."""
-
-        def count(name: str) -> int:
-            messages = self._fleet.queues[name].queue.info().messages
-            return max(self._sources[name].reader.reserved, after[name]) - after[name] + messages
-
-        groups = self._subscribed.by_manager(after)
-        return {name: found for group in groups for name, found in at_once(group, count)}
+        messages = self._fleet.messages(after)
+        reserved = {name: self._sources[name].reader.reserved for name in after}
+        return {name: max(reserved[name] - after[name], 0) + messages[name] for name in after}
 
     def reach(self, begin: Ends, most: int, size: int | None) -> tuple[Ends, Ends]:
         """Reserve up to `most` messages and `size` bytes behind positions; up to where.

@@ -6,7 +6,7 @@ arrays of NumPy; what Spark gets is made of their memory, without a step for eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
@@ -103,12 +103,19 @@ def ends_of(values: pa.BinaryArray) -> npt.NDArray[np.int32]:
     return np.frombuffer(raw, np.int32, count) if raw is not None else np.zeros(count, np.int32)
 
 
-def by_distinct(
-    values: pa.Array, decode: Callable[[bytes], str | None], kind: pa.DataType
-) -> pa.Array:
+def texts(values: Sequence[str | None]) -> pa.StringArray:
+    """Texts as an array of Arrow; see `array_of` for why they are put together here."""
+    found = [b"" if value is None else value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, found)], dtype=np.int32)
+    bits = _bits(np.array([value is not None for value in values], np.bool_))
+    buffers = [pa.py_buffer(bits), pa.py_buffer(ends), pa.py_buffer(b"".join(found))]
+    return pa.Array.from_buffers(pa.string(), len(found), buffers)
+
+
+def by_distinct(values: pa.Array, decode: Callable[[bytes], str | None]) -> pa.Array:
     """Each value decoded, the same ones once; `values` may be encoded by a dictionary already."""
     coded = values.dictionary_encode()
-    decoded = pa.array([decode(value) for value in coded.dictionary.to_pylist()], kind)
+    decoded = texts([decode(value) for value in coded.dictionary.to_pylist()])
     return decoded.take(coded.indices)
 
 
@@ -117,6 +124,11 @@ def common(rows: Records) -> bytes | None:
     return rows[0].tobytes() if (rows == rows[0]).all() else None
 
 
-def repeated(value: str | bytes | None, count: int, kind: pa.DataType) -> pa.Array:
-    """The same value for all."""
-    return pa.nulls(count, kind) if value is None else pa.repeat(pa.scalar(value, kind), count)
+def repeated(value: str | None, count: int) -> pa.Array:
+    """The same text for all."""
+    if value is None:
+        return pa.nulls(count, pa.string())
+    text = value.encode()
+    ends = np.arange(count + 1, dtype=np.int32) * np.int32(len(text))
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(text * count)]
+    return pa.Array.from_buffers(pa.string(), count, buffers)

@@ -12,7 +12,7 @@ batches whose numbers they have had before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -23,18 +23,19 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from openmsmq import Subscription
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.errors import InvalidParameter, ServiceNotAvailable
 from openmsmq.spark.arrow import TIME, Columns
-from openmsmq.spark.block import Block
+from openmsmq.spark.block import gathered
 from openmsmq.spark.fleet import AT_ONCE, Fleet, at_once
 from openmsmq.spark.offsets import Offset, own_name, refusal, subscription_of
 from openmsmq.spark.options import EARLIEST, Options
 from openmsmq.spark.service import connect, open_queue
 from openmsmq.spark.shares import BatchShares, Ends
+from openmsmq.spark.slices import array_of
 from openmsmq.spark.subscribed import (
     SINCE_TIME,
     QueueSource,
-    Since,
     Subscribed,
     begins,
     bind,
@@ -45,7 +46,6 @@ from openmsmq.spark.tasks import (
     Range,
     Task,
     keep_loaded,
-    one_ahead,
     packed,
     size_of_tasks,
     split,
@@ -133,7 +133,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         name = subscription_of(offset, self._options.subscription) or own_name(owner)
         if self._subscribed is None or self._subscribed.name != name:
             self._subscribed = Subscribed(
-                self._options, fleet, name, self._run, rereads=self._rereads
+                self._options, fleet, name, self._run, owner, rereads=self._rereads
             )
         return self._subscribed.sources()
 
@@ -238,10 +238,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember how much there is now; positions count from what each stream has reserved."""
         fleet = self._looked()
-        waiting: Ends = {}
-        for group in self._by_manager(fleet.queues):
-            waiting |= dict(at_once(group, lambda name: fleet.queues[name].queue.info().messages))
-        self._targets = waiting
+        self._targets = fleet.messages(fleet.queues)
 
     def _by_manager(self, names: Iterable[str]) -> list[list[str]]:
         assert self._fleet is not None
@@ -387,15 +384,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
             readers = dict(at_once(paths, opened))
 
-            def blocks() -> Iterator[tuple[str, Block]]:
+            def found() -> Iterator[tuple[str, Sequence[QueuedSlice]]]:
                 for one in partition.ranges:
                     for after, last in one.spans:
-                        for block in _blocks(readers[one.queue], after, last):
-                            yield one.queue, block
+                        for slices in _slices(readers[one.queue], after, last):
+                            yield one.queue, slices
 
-            for path, block in one_ahead(blocks()):
-                columns = Columns(block, queue=path, manager=manager.name)
-                yield _kept(columns, columns.batch(self._names), path, dict(partition.since))
+            since = dict(partition.since)
+            for block, queues in gathered(found()):
+                columns = Columns(block, queues=queues, manager=manager.name)
+                limits = [since.get(name, 0) for name, _ in queues]
+                yield _kept(columns, columns.batch(self._names), limits, since.get(SINCE_TIME))
             if partition.owner:
                 spans = [(one.queue, span) for one in partition.ranges for span in one.spans]
                 at_once(spans, lambda one: readers[one[0]].mark_read(*one[1]))
@@ -411,20 +410,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return reader
 
 
-def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
+def _slices(reader: Subscription, after: int, last: int) -> Iterator[Sequence[QueuedSlice]]:
     """Reserved messages of a subscription, as many at a time as fit a frame."""
     while after < last:
-        block = Block.of_slices(reader.read_slices(after, last))
-        yield block
-        after += len(block)
+        found = reader.read_slices(after, last)
+        yield found
+        after += sum(one.messages for one in found)
 
 
-def _kept(columns: Columns, rows: pa.RecordBatch, queue: str, since: Since) -> pa.RecordBatch:
-    """The rows of a queue that are not left out."""
-    if (time := since.get(SINCE_TIME)) is not None:
+def _kept(
+    columns: Columns, rows: pa.RecordBatch, limits: Sequence[int], time: int | None
+) -> pa.RecordBatch:
+    """The rows that are not left out: which came at a time, or behind an arrival of their queue."""
+    if time is not None:
         limit = pa.scalar(time * 1_000_000, pa.int64()).cast(TIME)
         return rows.filter(pc.greater_equal(columns.column("arrived_time"), limit))
-    if number := since.get(queue):
+    if any(limits):
         arrivals = columns.column("arrival")
-        return rows.filter(pc.greater(arrivals, pa.scalar(number, pa.int64())))
+        return rows.filter(pc.greater(arrivals, array_of(columns.each_queue(limits), pa.int64())))
     return rows

@@ -55,9 +55,18 @@ class Subscribed:
     """The subscriptions with one name, of all queues of a stream."""
 
     def __init__(
-        self, options: Options, fleet: Fleet, name: str, run: str, *, rereads: bool = False
+        self,
+        options: Options,
+        fleet: Fleet,
+        name: str,
+        run: str,
+        owner: str = "",
+        *,
+        rereads: bool = False,
     ) -> None:
         self.name = name
+        self._owner = owner
+        "The owner that they are opened for; empty where it is not known yet."
         self._options = options
         self._fleet = fleet
         self._run = run
@@ -86,7 +95,8 @@ class Subscribed:
 
     def _open(self, name: str) -> QueueSource:
         found = self._fleet.queues[name]
-        reader = found.queue.subscription(self.name, copy=self._options.copies)
+        copies = self._options.copies
+        reader = found.queue.subscription(self.name, copy=copies, owner=self._owner)
         return QueueSource(found.place, reader, reader.reserved)
 
     def by_manager(self, names: Iterable[str]) -> list[list[str]]:
@@ -215,6 +225,8 @@ class Subscribed:
 
     def for_owner(self, name: str, owner: str) -> Subscription:
         """A subscription as its owner reads it."""
+        if owner == self._owner:
+            return self._sources[name].reader
         if (name, owner) not in self._owned:
             queue = self._fleet.queues[name].queue
             self._owned[name, owner] = queue.subscription(

@@ -35,6 +35,14 @@ def test_messages_of_a_run_are_one_slice() -> None:
     assert found.split() == SLICE.split() == [PLAIN, TRACED]
 
 
+def test_a_slice_ends_with_a_lookup_identifier() -> None:
+    (framed,) = Slices.decode(Slices((SLICE,)).encode()).slices
+    for one in (SLICE, framed):
+        assert one.up_to(6) is one
+        first = one.up_to(5)
+        assert (first[:6], first.split()) == ((*SLICE[:5], 1), [PLAIN])
+
+
 def test_a_slice_of_one_message_is_all_its_own() -> None:
     single = SLICE._replace(messages=1)
     (found,) = Slices.decode(Slices((single,)).encode()).slices

@@ -9,6 +9,7 @@ from tests.unit.app_server.programs import House, Program, bodies, lookups, pack
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.limits import BATCH_SIZE_MAX
+from openmsmq.app_server.subscriptions import CLEAN_FROM
 from openmsmq.errors import (
     InvalidHandle,
     InvalidParameter,
@@ -60,7 +61,21 @@ async def test_a_connection_has_one_number_for_a_subscription(house: House) -> N
     await program.call("drop_subscription", name="lake", queue="orders")
     await refused(program.call("reserve", reader=first, after=0, count=1), QueueNotFound)
     assert await open_reader(program, handle) != first
+
+
+@served()
+async def test_a_connection_forgets_subscriptions_that_were_dropped(house: House) -> None:
+    """Not with the next one at once: to look at all of them each time would take long."""
+    program = await house.program()
+    handle = await program.create()
+    first = await open_reader(program, handle)
+    others = [await open_reader(program, handle, f"lake {n}") for n in range(CLEAN_FROM - 1)]
+    await program.call("drop_subscription", name="lake", queue="orders")
+    await refused(program.call("reserve", reader=first, after=0, count=1), QueueNotFound)
+    again = await open_reader(program, handle)
     await refused(program.call("reserve", reader=first, after=0, count=1), InvalidHandle)
+    for reader in (again, *others):
+        assert await program.call("reserve", reader=reader, after=0, count=1) == {"reserved": 0}
 
 
 @served()

@@ -47,6 +47,7 @@ def _table(labels: tuple[str, ...]) -> pa.Table:
     messages = [Message(f"body of {label}", label=label) for label in labels]
     name = parse_format_name(r"DIRECT=OS:shop01\private$\orders")
     packets = Packer(uuid4()).pack_many(messages, name, first_id=1, sent_time=0)
-    columns = Columns(Block.of_packets(packets), queue=r".\private$\orders", manager="shop01")
+    queues = [(r".\private$\orders", len(packets))]
+    columns = Columns(Block.of_packets(packets), queues=queues, manager="shop01")
     schema = pa.schema([(name, TYPES[READ[name]]) for name in FACTS])
     return pa.Table.from_arrays([columns.column(name) for name in FACTS], schema=schema)

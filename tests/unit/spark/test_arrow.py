@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from tests.samples import DIRECT, SENT, SOURCE
 
 from openmsmq.app_protocol.slices import QueuedSlice
@@ -18,7 +21,7 @@ def columns(*messages: Message) -> Columns:
     block = Block.of_slices(
         [QueuedSlice(3 << 56 | n, SENT, 1, 2, 0, 1, one) for n, one in enumerate(packets, 1)]
     )
-    return Columns(block, queue=r".\private$\orders", manager="shop01")
+    return Columns(block, queues=[(r".\private$\orders", len(block))], manager="shop01")
 
 
 def test_only_what_is_asked_for_is_in_the_batch() -> None:
@@ -70,3 +73,18 @@ def test_dead_letter_queues_of_their_own() -> None:
     for packet in found.column("packet").to_pylist():
         PacketView.parse(packet)
     assert columns(Message(b"a")).column("dead_letter_queue").to_pylist() == [None]
+
+
+def test_ordinary_columns_do_without_pandas() -> None:
+    """It takes longer to load than a small batch to read, in every worker."""
+    code = """
+import sys
+from tests.unit.spark.test_arrow import columns
+from openmsmq.spark.columns import READ
+from openmsmq.types.message import Message
+names = [name for name in READ if name not in ("body_text", "body_format")]
+columns(Message(b"a", label="x"), Message(b"b", recoverable=False)).batch(names)
+print("pandas" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.split() == ["False"]

@@ -9,7 +9,7 @@ from pyspark.sql.datasource import InputPartition
 
 from openmsmq import Manager, Message, Queue
 from openmsmq.errors import MessageNotFound, QueueNotFound
-from openmsmq.spark.batch_reader import BatchReader, Contents, blocks, slices_of
+from openmsmq.spark.batch_reader import BatchReader, Contents, slices_in, slices_of
 from openmsmq.spark.options import BATCH, parse
 from openmsmq.spark.service import bands
 from openmsmq.spark.tasks import Task
@@ -49,6 +49,16 @@ def test_a_queue_is_read_in_parts(manager: Manager) -> None:
     assert read(reader(4)) == [["5", "6"], ["7", "8", "9"]]
 
 
+def test_queues_with_few_messages_share_columns(manager: Manager) -> None:
+    for name in ("orders", "orders2", "orders3"):
+        manager.create_queue(name).send_many(Message(b"", label=f"{name} {n}") for n in range(2))
+    found = BatchReader(parse({"queue": "orders*"}, BATCH), ("label", "from_queue"))
+    [batch] = [batch for part in found.partitions() for batch in found.read(part)]
+    names = [label.partition(" ")[0] for label in batch["label"].to_pylist()]
+    assert batch["from_queue"].to_pylist() == [rf".\private$\{name}" for name in names]
+    assert sorted(names) == ["orders"] * 2 + ["orders2"] * 2 + ["orders3"] * 2
+
+
 def test_nothing_is_read_of_an_empty_queue(manager: Manager) -> None:
     manager.create_queue("orders")
     assert reader().partitions() == []
@@ -74,9 +84,10 @@ def test_what_others_take_meanwhile_is_not_read(
     queue.send_many([b"1", b"2", b"3"])
     first, second, third = (message.lookup_id for message in queue.peek_many(3))
     queue.receive_by_lookup_id(second)
-    assert [len(block) for block in blocks(queue, 0, second)] == [1]
-    assert list(blocks(queue, third, third + 5)) == []
-    assert list(blocks(queue, first, second)) == []
+    [[found]] = slices_in(queue, 0, second)
+    assert (found.lookup_id, found.messages) == (first, 1)
+    assert list(slices_in(queue, third, third + 5)) == []
+    assert list(slices_in(queue, first, second)) == []
 
     def gone(*_: object) -> None:
         raise MessageNotFound

@@ -14,7 +14,7 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import properties_offset
 from openmsmq.spark.arrow import Columns
-from openmsmq.spark.block import Block
+from openmsmq.spark.block import ENOUGH, Block, gathered
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 
@@ -71,9 +71,27 @@ def test_slices_are_the_same_messages(sizes: tuple[int, ...]) -> None:
             Block.of_slices((broken,))
 
 
-def test_a_block_ends_with_a_lookup_identifier() -> None:
-    parts = [QueuedSlice(n, n + 1, 0, 0, 0, 1, packet) for n, packet in enumerate(PACKETS)]
-    block = Block.of_slices(parts).up_to(2)
-    assert (len(block), block.last) == (3, 2)
-    assert block.facts.arrived.tolist() == [1, 2, 3]
-    assert len(Columns(block).column("arrived_time")) == 3
+def one(lookup: int, size: int) -> QueuedSlice:
+    """A message of a size, which is not looked into."""
+    return QueuedSlice(lookup, 0, 0, 0, 0, 1, bytes(size))
+
+
+def test_what_is_read_of_many_queues_is_put_together_until_it_is_enough() -> None:
+    small, large = ENOUGH // 4, 2 * ENOUGH
+    found = gathered(
+        [
+            ("a", [one(1, small), one(2, small)]),
+            ("b", [one(1, small)]),
+            ("b", [one(2, small + 1)]),
+            ("c", [one(1, large)]),
+            ("d", [one(1, 1)]),
+        ]
+    )
+    blocks = [(block.lookups.tolist(), queues) for block, queues in found]
+    assert blocks == [
+        ([1, 2, 1], [("a", 2), ("b", 1)]),
+        ([2], [("b", 1)]),
+        ([1], [("c", 1)]),
+        ([1], [("d", 1)]),
+    ]
+    assert list(gathered([])) == []

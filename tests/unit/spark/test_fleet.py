@@ -79,3 +79,19 @@ def test_a_manager_that_is_away_is_an_error_or_skipped(
         there.clear()
         with pytest.raises(ServiceNotAvailable, match="one does not answer"):
             made(manager="one,two", queue="orders", onManagerAway="skip").look()
+
+
+@pytest.mark.parametrize("list_from", [1, 4])
+def test_how_much_queues_have_is_asked_for_one_by_one_or_listed(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch, list_from: int
+) -> None:
+    monkeypatch.setattr(fleet, "LIST_FROM", list_from)
+    for number in range(3):
+        manager.create_queue(f"orders{number}").send_many([b"x"] * number)
+    found = made(queue="orders*")
+    found.look()
+    counts = found.messages(found.queues)
+    paths = {found.queues[name].place.queue: count for name, count in counts.items()}
+    assert paths == {rf".\private$\orders{number}": number for number in range(3)}
+    assert found.messages([]) == {}
+    found.close()

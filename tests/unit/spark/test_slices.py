@@ -19,6 +19,7 @@ from openmsmq.spark.slices import (
     records,
     repeated,
     slices,
+    texts,
 )
 
 DATA = pa.py_buffer(b"0123456789")
@@ -70,8 +71,17 @@ def test_numbers_become_arrays_of_arrow() -> None:
 def test_rows_that_are_all_the_same() -> None:
     assert common(np.array([[1, 2], [1, 2]], np.uint8)) == b"\1\2"
     assert common(np.array([[1, 2], [1, 3]], np.uint8)) is None
-    assert repeated("x", 2, pa.string()).to_pylist() == ["x", "x"]
-    assert repeated(None, 2, pa.string()).to_pylist() == [None, None]
+    for value, count in (("é", 2), ("", 3), ("x", 0), (None, 2)):
+        found = repeated(value, count)
+        found.validate(full=True)
+        assert (found.to_pylist(), found.type) == ([value] * count, pa.string())
+
+
+@pytest.mark.parametrize("values", [[], ["a"], ["é", None, "", "b" * 9, None] * 3])
+def test_texts_become_arrays_of_arrow(values: list[str | None]) -> None:
+    found = texts(values)
+    found.validate(full=True)
+    assert (found.to_pylist(), found.type) == (values, pa.string())
 
 
 def test_equal_values_are_decoded_once() -> None:
@@ -82,5 +92,5 @@ def test_equal_values_are_decoded_once() -> None:
         return value.decode() or None
 
     values = pa.array([b"a", b"", b"a"], pa.binary())
-    assert by_distinct(values, decode, pa.string()).to_pylist() == ["a", None, "a"]
+    assert by_distinct(values, decode).to_pylist() == ["a", None, "a"]
     assert asked == [b"a", b""]

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from tests.unit.spark.conftest import Lasting
 
 import openmsmq
-from openmsmq import Manager, Message
+from openmsmq import Manager, Message, Queue, Subscription
 from openmsmq.errors import InvalidParameter, SubscriptionTaken
 from openmsmq.spark import fleet, shares
 from openmsmq.spark.options import STREAM, parse
@@ -327,3 +327,39 @@ def test_spark_that_does_not_say_where_it_is() -> None:
         other.partitions(begin, other.latestOffset())
     with pytest.raises(SubscriptionTaken):
         other.partitions(end | {"owner": "gone"}, later)
+
+
+def test_each_queue_has_its_own_start(manager: Manager) -> None:
+    """Messages of several queues are in one batch of columns."""
+    for name, count in (("a", 0), ("b", 2), ("c", 1)):
+        queue = manager.create_queue(name)
+        queue.send_many(Message(b"", label=f"old {n}") for n in range(count))
+    found = reader(queue="a,b,c", startingPosition="latest", onCommit="keep")
+    start = found.initialOffset()
+    for name in "abc":
+        manager.open_queue(name).send(Message(b"", label=f"new {name}"))
+    end = found.latestOffset(start, found.getDefaultReadLimit())
+    assert read(found, start, end) == [["new a", "new b", "new c"]]
+
+
+def test_a_stream_with_a_subscription_of_its_own_opens_it_once(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager.create_queue("orders").send(b"x")
+    opened: list[str] = []
+    open_one = Queue.subscription
+
+    def subscription(queue: Queue, name: str, **given: Any) -> Subscription:
+        opened.append(given["owner"])
+        return open_one(queue, name, **given)
+
+    monkeypatch.setattr(Queue, "subscription", subscription)
+    found = reader(subscription="")
+    start = found.initialOffset()
+    begun = found.latestOffset(start, ReadMaxRows(3))
+    assert found.partitions(start, begun) == []
+    end = found.latestOffset(begun, ReadMaxRows(3))
+    assert len(found.partitions(begun, end)) == 1
+    found.commit(end)
+    found.stop()
+    assert opened == [begun["owner"]]
