@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import openmsmq
 from bench.service import Ours
 from openmsmq import Message, aio
+from openmsmq.app_protocol.payloads import COUNT_MAX
 from openmsmq.pipelines import run
+from openmsmq.spark.columns import default_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -208,13 +210,33 @@ class Bench:
         rows = self._rows
         noop(rows)  # the first reads are for compilers
         noop(self._read("rows"))
-        self._compare("all columns", rows, "")
+        self._compare("all columns", rows, default_schema(headers=True))
         self._compare("label and body", rows.select("label", "body"), "label string, body binary")
 
     def _compare(self, columns: str, rows: DataFrame, schema: str) -> None:
         peer = self._timed(f"Parquet, {columns}", lambda: noop(rows))
-        ours = self._timed(f"queue, {columns}", lambda: noop(self._read("rows", schema)))
-        print(f"{'':<44} {ours / peer:>6.2f} of Parquet", flush=True)
+        queue, ready = self._read("rows", schema), self._ready(columns, schema)
+        for what, found in (("queue", queue), ("nothing but Spark", ready)):
+            used = self._timed(f"{what}, {columns}", partial(noop, found))
+            print(f"{'':<44} {used / peer:>6.2f} of Parquet", flush=True)
+
+    def _ready(self, columns: str, schema: str) -> DataFrame:
+        """Rows of a source that only hands over columns which are there."""
+        import pyarrow as pa
+
+        from openmsmq.spark.arrow import Columns
+        from openmsmq.spark.block import Block
+
+        with openmsmq.connect(self._queues.address) as manager:
+            queue = manager.open_queue("rows")
+            block = Block.of_slices(queue.peek_slices(COUNT_MAX, timeout=0))
+            queues, names = [(queue.name, len(block))], self._read("rows", schema).columns
+            batch = Columns(block, queues=queues, manager=manager.name).batch(names)
+        file = str(self._folder / columns)
+        with pa.OSFile(file, "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        source = self._spark.read.format("ready").option("columns", schema)
+        return source.option("file", file).option("rows", self._count).load()
 
     def write(self) -> None:
         """A table into a queue."""
@@ -309,6 +331,7 @@ def session(folder: Path) -> SparkSession:
     """Spark on this machine."""
     from pyspark.sql import SparkSession
 
+    from bench.spark_ready import ReadyRows
     from openmsmq.spark import register
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -326,6 +349,7 @@ def session(folder: Path) -> SparkSession:
     )
     spark.sparkContext.setLogLevel("ERROR")
     register(spark)
+    spark.dataSource.register(ReadyRows)
     return spark
 
 
