@@ -126,7 +126,7 @@ def numbered_run(
 ) -> bytes:
     """Messages one after the other with their places in a sequence (`walk.numbered`)."""
     end = after_names(packets, u32(packets, FLAGS)[0])
-    if min(sizes) == max(sizes) and not sizes[0] % _WORD and not end % _WORD:
+    if sizes.count(sizes[0]) == len(sizes) and not sizes[0] % _WORD and not end % _WORD:
         columns = PacketColumns(packets, len(sizes))
         if columns.equal(FLAGS, packets[FLAGS:end]):
             columns.place(end + _WORD, (ordinal, time_stamp), numbers, previous)
@@ -141,7 +141,7 @@ def numbered_packets(
     """Packets of these sizes with identifiers that count up, and the time they are sent."""
     assert first_id + len(sizes) <= U32_MAX, "identifiers that begin anew"
     stride = sizes[0]
-    if min(sizes) == max(sizes) and not stride % _WORD:
+    if sizes.count(stride) == len(sizes) and not stride % _WORD:
         columns = PacketColumns(packets, len(sizes))
         columns.number(first_id, sent_time)
         return columns.packets()

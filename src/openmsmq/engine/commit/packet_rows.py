@@ -44,8 +44,8 @@ class PacketRows:
         if len(packet) <= CHUNK_SIZE:
             self._packet_rows.append((packet_key(number, 0), packet))
         else:
-            rows = ((packet_key(number, i), part) for i, part in enumerate(chunks(packet)))
-            self._packet_rows.extend(rows)
+            keys = packet_keys(number, len(packet))
+            self._packet_rows += zip(keys, chunks(packet), strict=True)
         return number
 
     def store_packets(self, packets: Sequence[bytes]) -> Sequence[int]:

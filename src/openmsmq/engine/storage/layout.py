@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum, IntFlag
+from itertools import repeat
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -291,4 +292,4 @@ def chunks(packet: bytes) -> list[bytes]:
 def packet_keys(number: int, size: int) -> list[bytes]:
     """The keys of the chunks of a packet."""
     count = max(1, -(-size // CHUNK_SIZE))
-    return [packet_key(number, chunk) for chunk in range(count)]
+    return list(map(packet_key, repeat(number), range(count)))

@@ -15,7 +15,7 @@ limit: the oldest is forgotten.
 """
 RUN_COUNT_MAX: Final = 1000
 "Messages that are stored together as one run. At the limit: the next run begins."
-RUN_SIZE_MAX: Final = 1 << 20
+RUN_SIZE_MAX: Final = 2 << 20
 "Bytes of the messages of one run. At the limit: the next run begins."
 AUDIT_TEXT_MAX: Final = 200
 "Characters of each text of an entry of the audit log. At the limit: the rest is cut off."

@@ -91,7 +91,7 @@ class MessageRun:
         self.count = len(sizes)
         self.gone = 0
         "A bit for each message that is not in the run any longer."
-        self.stride = sizes[0] if min(sizes) == max(sizes) else 0
+        self.stride = sizes[0] if sizes.count(sizes[0]) == len(sizes) else 0
         "Bytes of each message; 0 if they differ."
         self._ends = None if self.stride else array("I", accumulate(sizes))
 
