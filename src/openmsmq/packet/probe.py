@@ -73,15 +73,18 @@ def _judged(message: UserMessage, certificate: Certificate, key: RsaPublicKey) -
             continue
         algorithm, value = found
         name, signer = algorithm.name, certificate.subject
+        said = message.properties.hash_algorithm
+        is_so = said == algorithm
+        verdict = "is right" if is_so else f"is not what HashAlgorithm says, 0x{said:X}"
         for words, names in READINGS.items():
             for kind in _KINDS:
                 if _is_of(message, kind, names, algorithm, value):
                     version = _VERSIONS[kind]
                     shown = (
-                        f"signature {version} with {name} is right: by {signer!r}, {key.bits} bits,"
-                        f" names of queues {words}, octets {order}"
+                        f"signature {version} with {name} {verdict}: by {signer!r},"
+                        f" {key.bits} bits, names of queues {words}, octets {order}"
                     )
-                    return SignatureVerdict(True, shown, version, name, words, order, signer)
+                    return SignatureVerdict(is_so, shown, version, name, words, order, signer)
         shown = f"a signature by {signer!r} with {name} of other bytes: {value.hex()}"
         return SignatureVerdict(False, shown, "", name, "", order, signer)
     return SignatureVerdict(False, f"no signature of the key of {certificate.subject!r}")

@@ -241,6 +241,23 @@ def test_a_token_of_the_file_is_read(tmp_path: Path) -> None:
     assert [token.id for token in Tokens.load(tmp_path)] == ["a"]
 
 
+def test_a_file_of_the_first_format_is_kept_in_the_second(tmp_path: Path) -> None:
+    """Its tokens count as before, also when others are added to them."""
+    path = tmp_path / TOKENS_FILE
+    old, secret = Tokens(tmp_path).create("read+send", ("orders",))
+    path.write_text(json.dumps({"format": 1, "tokens": json.loads(path.read_text())["tokens"]}))
+    tokens = Tokens(tmp_path)
+    found = tokens.check(secret)
+    assert found is not None
+    assert found == old.grant
+    assert not found.allows("operate", r".\private$\orders")
+    assert json.loads(path.read_text())["format"] == 1, "to read it changes nothing"
+    _, new = tokens.create("watch+operate")
+    assert json.loads(path.read_text())["format"] == 2
+    assert Tokens(tmp_path).check(secret) == found
+    assert Tokens(tmp_path).check(new) is not None
+
+
 def test_a_disk_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFailed):

@@ -43,11 +43,16 @@ def test_every_reading_is_found(reading: str, order: str) -> None:
     security = message.security
     assert security is not None
     changed = replace(security, signature=octets if order == "natural" else octets[::-1])
-    found = judge(replace(message, security=changed))
+    properties = replace(message.properties, hash_algorithm=HashAlgorithm.SHA1)
+    found = judge(replace(message, security=changed, properties=properties))
     assert found is not None
     assert (found.is_right, found.version, found.hash) == (True, "2.0", "SHA1")
     assert (found.names, found.octets, found.signer) == (reading, order, "alice")
     assert "is right" in found.words
+    other = judge(replace(message, security=changed))
+    assert other is not None
+    assert (other.is_right, other.version, other.hash) == (False, "2.0", "SHA1")
+    assert "with SHA1 is not what HashAlgorithm says, 0x800E" in other.words
 
 
 def test_what_is_not_right_is_said() -> None:

@@ -52,8 +52,16 @@ def weak_protection(directory: Path) -> Iterator[WeakProtection]:
             "queues that demand authentication take certificates that anyone can make",
             "Turn security.accept_unidentified off, and register the certificates of senders.",
         )
-    now = time.time()
+    now, least = time.time(), config.security_key_bits_min
     for one in certificates:
+        bits = 0 if one.decoded.key is None else one.decoded.key.bits
+        if bits < least:
+            kind = f"of {bits} bits" if bits else "that is not RSA"
+            yield WeakProtection(
+                f"the certificate {one.id[:8]} of {one.sender} has a key {kind}: what it signs is"
+                " refused",
+                f"Register one whose key has {least} bits (security.key_bits_min) or more.",
+            )
         if one.decoded.not_after < now + _SOON:
             yield WeakProtection(
                 f"the certificate {one.id[:8]} of {one.sender} ends or has ended",

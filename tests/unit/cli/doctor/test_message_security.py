@@ -41,6 +41,14 @@ def test_what_weakens_messages_is_named(tmp_path: Path, given: dict[str, Any], w
     assert words in found
 
 
+def test_certificates_with_which_no_signature_counts(tmp_path: Path) -> None:
+    "MSEC-202"
+    SenderCertificates(tmp_path).register(der_of(), "user:alice")
+    [found] = weak(tmp_path, security_key_bits_min=3072)
+    assert "of user:alice has a key of 2048 bits: what it signs is refused" in found
+    assert weak(tmp_path, security_key_bits_min=2048) == []
+
+
 def test_certificates_that_end_and_keys_that_others_can_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
