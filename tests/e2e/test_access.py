@@ -33,6 +33,7 @@ OF_JOURNAL: Final = f"/managers/far/queues/{quote(JOURNAL, safe='')}"
 ATOMS: Final = [right for right in Q if right.bit_count() == 1]
 "The rights to a queue, one by one."
 MANAGER_ATOMS: Final = [right for right in M if right.bit_count() == 1]
+M_CARE: Final = M.CHANGE_MACHINE_PERMISSIONS | M.TAKE_MACHINE_OWNERSHIP
 CARE: Final = Q.GET_QUEUE_PERMISSIONS | Q.CHANGE_QUEUE_PERMISSIONS | Q.TAKE_QUEUE_OWNERSHIP
 "What administrators may always do."
 
@@ -361,7 +362,27 @@ MANAGER_OPERATIONS: Final[dict[str, tuple[M, Callable[[Manager], object]]]] = {
         lambda m: opened(m, Access.RECEIVE, r".\Journal$").receive_many(1, timeout=0),
     ),
     "set permissions": (M.CHANGE_MACHINE_PERMISSIONS, lambda m: m.configure(permissions="")),
+    "take ownership": (
+        M.TAKE_MACHINE_OWNERSHIP,
+        lambda m: m.configure(permissions=m.settings().permissions.replace("O:BA", "O:AU")),
+    ),
 }
+"No operation deletes a manager (DELETE_MACHINE)."
+
+
+@pytest.mark.parametrize("role", ["read+send", "admin"])
+def test_who_sees_the_permissions_of_the_manager(service: Service, role: str) -> None:
+    """Settings are shown without them to those who may not see them."""
+    who = parse_principal(service.programs[role][0])
+    with service.program(role) as manager:
+        for mask in masks(MANAGER_ATOMS, M.GET_MACHINE_PROPERTIES | M.GET_MACHINE_PERMISSIONS):
+            service.admin.configure(permissions=f"O:BAD:(A;;0x{mask:x};;;{who})")
+            found = is_done(Manager.settings, manager)
+            assert found is bool(mask & M.GET_MACHINE_PROPERTIES), hex(mask)
+            if found:
+                is_seen = bool(manager.settings().permissions)
+                assert is_seen is (role == "admin" or bool(mask & M.GET_MACHINE_PERMISSIONS))
+    service.admin.configure(permissions="")
 
 
 @pytest.mark.parametrize("name", MANAGER_OPERATIONS)
@@ -373,7 +394,9 @@ def test_the_manager(service: Service, name: str) -> None:
     with service.program("admin") as manager:
         for mask in masks(MANAGER_ATOMS, needed):
             local.configure(permissions=f"O:BAD:(A;;0x{mask:x};;;{who})")
-            allowed = needed & ~mask == 0 or needed == M.CHANGE_MACHINE_PERMISSIONS
+            allowed = needed & ~mask == 0 or needed & ~M_CARE == 0
+            if name == "take ownership":  # it looks at them first
+                allowed = bool(mask & M.GET_MACHINE_PROPERTIES)
             assert is_done(act, manager) is allowed, (name, hex(mask))
             local.configure(permissions="")
             if name == "create queue" and allowed:

@@ -195,6 +195,14 @@ def authorize_manager(caller: Caller, right: ManagerRights, permissions: str) ->
         )
 
 
+def authorize_manager_permissions(caller: Caller, before: str, after: str) -> None:
+    """Refuse a caller that may not give the manager these permissions, or another owner."""
+    if owner_of(after or OPEN_TO_ALL) != owner_of(before or OPEN_TO_ALL):
+        authorize_manager(caller, ManagerRights.TAKE_MACHINE_OWNERSHIP, before)
+    if without_owner(after or OPEN_TO_ALL) != without_owner(before or OPEN_TO_ALL):
+        authorize_manager(caller, ManagerRights.CHANGE_MACHINE_PERMISSIONS, before)
+
+
 def may_end(caller: Caller, transaction: ManagedTransaction) -> bool:
     """Whether a prepared transaction is one of the caller's own, or it may end any."""
     return is_allowed(caller, "admin") or transaction.token == caller.grant.holder

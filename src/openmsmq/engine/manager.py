@@ -18,6 +18,7 @@ from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.authorization import (
     authorize_manager,
+    authorize_manager_permissions,
     authorize_permissions,
     authorize_queue,
     may_control,
@@ -406,7 +407,7 @@ class QueueManager(Core):
             if changes.keys() - {"permissions"}:
                 authorize_manager(caller, ManagerRights.SET_MACHINE_PROPERTIES, permissions)
             if "permissions" in changes:
-                authorize_manager(caller, ManagerRights.CHANGE_MACHINE_PERMISSIONS, permissions)
+                authorize_manager_permissions(caller, permissions, changes["permissions"])
             known = set(Settings.__dataclass_fields__)
             for name in changes.keys() - known:
                 there_are = ", ".join(sorted(known))

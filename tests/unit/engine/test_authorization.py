@@ -12,6 +12,7 @@ from openmsmq.engine.authorization import (
     authorize_access,
     authorize_any,
     authorize_manager,
+    authorize_manager_permissions,
     is_allowed,
     may_end,
 )
@@ -24,6 +25,11 @@ from openmsmq.types.caller import EVERYTHING, INTERNAL, Caller, Grant, Right, Ro
 ROLES: tuple[Role, ...] = ("read", "send", "read+send", "admin")
 ORDERS = r".\private$\orders"
 OTHER = r".\private$\other"
+ATOMS = (
+    ManagerRights.GET_MACHINE_PERMISSIONS,
+    ManagerRights.CHANGE_MACHINE_PERMISSIONS,
+    ManagerRights.TAKE_MACHINE_OWNERSHIP,
+)
 
 
 def grant(role: Role, *patterns: str) -> Grant:
@@ -122,6 +128,38 @@ def test_a_manager_is_open_until_its_permissions_are_set(right: ManagerRights) -
     authorize_manager(anna, right, "")
     with pytest.raises(AccessDenied, match="the permissions of the manager do not allow"):
         authorize_manager(anna, right, "O:BAD:")
+
+
+@pytest.mark.parametrize(
+    ("after", "needed"),
+    [
+        ("O:BAD:", ManagerRights(0)),
+        ("O:AUD:", ManagerRights.TAKE_MACHINE_OWNERSHIP),
+        ("O:BAD:(A;;GA;;;WD)", ManagerRights.CHANGE_MACHINE_PERMISSIONS),
+        ("", ManagerRights.CHANGE_MACHINE_PERMISSIONS),
+        (
+            "O:AU",
+            ManagerRights.CHANGE_MACHINE_PERMISSIONS | ManagerRights.TAKE_MACHINE_OWNERSHIP,
+        ),
+    ],
+)
+def test_permissions_of_the_manager_and_its_owner_have_rights_of_their_own(
+    after: str, needed: ManagerRights
+) -> None:
+    anna, boss = Caller("a", Grant("read", user="anna")), Caller("b", EVERYTHING)
+    authorize_manager_permissions(boss, "O:BAD:", after)
+    for mask in range(1 << len(ATOMS)):
+        given = sum(int(right) for bit, right in enumerate(ATOMS) if mask >> bit & 1)
+        entry = f"(A;;0x{given:x};;;{anna.grant.sid})" if given else ""
+        before, wanted = f"O:BAD:{entry}", after.replace("D:", f"D:{entry}", 1)
+        if not after:
+            wanted = ""
+        try:
+            authorize_manager_permissions(anna, before, wanted)
+            is_done = True
+        except AccessDenied:
+            is_done = False
+        assert is_done is not bool(needed & ~given), (before, wanted)
 
 
 def test_to_open_a_queue_with_all_access_gives_what_the_role_has() -> None:
