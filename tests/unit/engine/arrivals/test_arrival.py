@@ -5,10 +5,10 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from tests.unit.engine.world import World
+from tests.unit.engine.world import World, letter
 
 from openmsmq.engine.arrivals import arrival
-from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin
+from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin, run_of
 from openmsmq.engine.arrivals.duplicates import Owner
 from openmsmq.engine.commit.batch import Batch
 
@@ -26,6 +26,19 @@ def test_a_commit_begins_with_nothing() -> None:
     assert not any(found)
     assert work.size == 0
     core.store.abort()
+
+
+@pytest.mark.parametrize("place", [2, 3, 12, 51, 60])
+def test_a_message_that_differs_in_a_header_is_not_like_the_others(place: int) -> None:
+    """Flags of the BaseHeader, times, source, flags and names; sizes and identifier may differ."""
+    world = World()
+    message = letter("a", number=1)
+    run = run_of(message.packet, world.queue(), (A,), b"", message, 0)
+    assert run.fits(message.packet)
+    other = bytearray(letter("and more", number=2).packet)
+    assert run.fits(bytes(other))
+    other[place] ^= 0x80
+    assert not run.fits(bytes(other))
 
 
 def test_a_session_takes_messages_until_one_is_refused() -> None:

@@ -14,6 +14,7 @@ from openmsmq.engine.commit.run_rows import RunRows, may_be_run
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
+from openmsmq.engine.storage import runs as storage_runs
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, RUN_BIT, Owed, split_expiry_key
 from openmsmq.engine.storage.runs import MessageRun
@@ -68,6 +69,14 @@ def test_so_have_those_of_a_queue_with_a_journal(world: World) -> None:
     queue = world.queue(journal=True)
     world.send(queue, *letters())
     assert not runs(world)
+
+
+def test_one_that_is_left_over_has_a_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_runs, "RUN_COUNT_MAX", 7)
+    queue = world.queue()
+    world.send(queue, *letters())
+    assert len(runs(world)) == 1
+    assert len(rows(world, queue)) == 1
 
 
 def test_priorities_divide_runs(world: World) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,10 @@ from tests.unit.engine.runs import fill
 from tests.unit.engine.world import World, commit_all, letter
 
 from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage.layout import local_facts
+from openmsmq.engine.subscriptions import info
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.subscriptions.slices import ReservedSlice, read_slices
 from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
@@ -50,6 +54,19 @@ def test_a_run_is_one_slice(way: SubscriptionMode) -> None:
     assert apart([found]) == known(reservations.read(lake, 0, 8, ALL))
     with pytest.raises(InvalidParameter):
         read_slices(world.core.snapshot, lake, 0, 9, ALL)
+
+
+def test_slices_leave_room_in_a_frame_for_what_each_says_more_than_a_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    fill(world, world.queue())
+    _, lake = given_all(world, SubscriptionMode.TAKE)
+    packet = len(letter("a", number=1).packet)
+    monkeypatch.setattr(info, "COUNT_MAX", 100)
+    monkeypatch.setattr(info, "READ_SIZE_MAX", 3 * packet + 400)
+    [found] = info.read_reserved_slices(cast("QueueManager", world.core), lake, 0, 8, "")
+    assert found.messages == 3
 
 
 @given(

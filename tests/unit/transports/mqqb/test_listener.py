@@ -16,6 +16,7 @@ from tests.unit.engine import handles
 from tests.unit.service.stores import PATIENCE
 from tests.unit.transports.mqqb.joined import PEER, establish, parameters
 
+from openmsmq.capture import recorder as recorder_module
 from openmsmq.capture.capture import read_frames
 from openmsmq.capture.packets import captured_packets
 from openmsmq.clock import SystemClock
@@ -324,6 +325,35 @@ def test_all_that_is_said_can_be_recorded(tmp_path: Path) -> None:
                 await b.receive(queue)
         found = b"".join(path.read_bytes() for path in (tmp_path / "record").iterdir())
         assert b"recorded text" in found
+
+    run(test)
+
+
+@pytest.mark.parametrize("seconds", [0.01, 3600.0])
+def test_a_record_is_written_though_nothing_more_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """After a second, and at the end: a session that goes on does not close its file."""
+    monkeypatch.setattr(module, "FLUSH_AFTER", seconds)
+    monkeypatch.setattr(recorder_module, "FLUSH_AFTER", 3600.0)
+    folder = tmp_path / "record"
+
+    def recorded() -> bytes:
+        return b"".join(path.read_bytes() for path in folder.iterdir())
+
+    async def test() -> None:
+        async with at(tmp_path, "b", record=folder) as (b, place):
+            assert b.listener.recorder is not None
+            b.listener.recorder.flush(b.listener.clock.now())
+            monkeypatch.setattr(b.listener.transport, "stop", lambda: None)
+            monkeypatch.setattr(module, "FAREWELL", 0.0)
+            _, writer = await asyncio.open_connection(*place)
+            writer.write(establish(PEER))
+            await until(lambda: b.transport.links)
+            if seconds < 1:
+                await until(lambda: establish(PEER) in recorded())
+        assert establish(PEER) in recorded()
+        writer.close()
 
     run(test)
 

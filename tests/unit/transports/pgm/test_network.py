@@ -10,6 +10,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
+from openmsmq.transports.pgm import network as module
 from openmsmq.transports.pgm.network import (
     PROTOCOL,
     RECEIVE_BUFFER,
@@ -25,6 +26,17 @@ def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize(("udp_port", "taken"), [(None, 0), (7500, 8)])
+def test_udp_takes_its_header_of_every_packet(
+    monkeypatch: pytest.MonkeyPatch, udp_port: int | None, taken: int
+) -> None:
+    monkeypatch.setattr(module, "_interface_mtu", lambda interface: 1500)
+    monkeypatch.setattr(MulticastNetwork, "__init__", lambda network: None)
+    network = MulticastNetwork()  # type: ignore[call-arg]
+    network.interface, network._udp_port = LOOPBACK, udp_port
+    assert network.mtu == 1500 - taken
 
 
 def exchange_raw(network: MulticastNetwork) -> list[int]:

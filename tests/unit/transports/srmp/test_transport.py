@@ -171,6 +171,7 @@ def test_of_several_requests_only_what_failed_is_posted_again() -> None:
     site.pass_time(1)
     assert site.answer(200).body == b"1"
     assert site.poster.requests == []
+    assert site.transport.posts == {"taken": 4, "retry": 1}
 
 
 def test_https_addresses_are_posted_to_over_tls() -> None:
