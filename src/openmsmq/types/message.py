@@ -60,8 +60,16 @@ class MessageFields(TypedDict, total=False):
     signer: MessageSigner | None
 
 
+class _Noted:
+    """What a message knows of itself beside its fields."""
+
+    __slots__ = ("_is_usual",)
+    _is_usual: bool
+    "Nothing is set but body and label; packing asks that of many messages in one step."
+
+
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Message:
+class Message(_Noted):
     """A message to send ([MS-MQDMPR] 3.1.1.12): an immutable value, checked when it is made.
 
     `dataclasses.replace` makes another one of it.
@@ -130,40 +138,54 @@ class Message:
         signer: MessageSigner | None = None,
     ) -> None:
         """`MQError` for a value that its field cannot have."""
-        if body_type is not None or body.__class__ is not bytes:
-            body, body_type = body_bytes(body, body_type)
         if label is not _NO_LABEL:
             label = label_text(label)
-        if priority is not PRIORITY_DEFAULT:
-            priority = integer("priority", priority, PRIORITY_MAX)
-        if signer is not None and not isinstance(signer, MessageSigner):
-            raise IllegalPropertyVt(
-                f"signer: a MessageSigner is needed, not {type(signer).__name__}"
-            )
-        if not (recoverable is True and journal is dead_letter is trace is encrypt is False):
-            flag("recoverable", recoverable)
-            flag("journal", journal)
-            flag("dead_letter", dead_letter)
-            flag("trace", trace)
-            flag("encrypt", encrypt)
-        if dead_letter_queue is not None:
-            dead_letter_queue, dead_letter = letter_queue(dead_letter_queue), True
-        if acknowledge is not _NO_ACKNOWLEDGE:
-            acknowledge = acknowledge_flags(acknowledge)
-        if admin_queue is not None:
-            admin_queue = queue_name("admin_queue", admin_queue)
-        if response_queue is not None:
-            response_queue = queue_name("response_queue", response_queue)
-        if correlation_id is not NO_BYTES:
-            correlation_id = correlation(correlation_id)
-        if app_specific is not _ZERO:
-            app_specific = integer("app_specific", app_specific, U32_MAX)
-        if extension is not NO_BYTES:
-            extension = octets("extension", extension)
-        if time_to_be_received is not None:
-            time_to_be_received = seconds("time_to_be_received", time_to_be_received)
-        if time_to_reach_queue is not None:
-            time_to_reach_queue = seconds("time_to_reach_queue", time_to_reach_queue)
+        is_usual = (
+            body.__class__ is bytes
+            and priority is PRIORITY_DEFAULT
+            and recoverable is True
+            and journal is dead_letter is trace is encrypt is False
+            and acknowledge is _NO_ACKNOWLEDGE
+            and body_type is None
+            and signer is None
+            and dead_letter_queue is admin_queue is response_queue is None
+            and correlation_id is extension is NO_BYTES
+            and app_specific is _ZERO
+            and time_to_be_received is time_to_reach_queue is None
+        )
+        if not is_usual:
+            if body_type is not None or body.__class__ is not bytes:
+                body, body_type = body_bytes(body, body_type)
+            if priority is not PRIORITY_DEFAULT:
+                priority = integer("priority", priority, PRIORITY_MAX)
+            if signer is not None and not isinstance(signer, MessageSigner):
+                raise IllegalPropertyVt(
+                    f"signer: a MessageSigner is needed, not {type(signer).__name__}"
+                )
+            if not (recoverable is True and journal is dead_letter is trace is encrypt is False):
+                flag("recoverable", recoverable)
+                flag("journal", journal)
+                flag("dead_letter", dead_letter)
+                flag("trace", trace)
+                flag("encrypt", encrypt)
+            if dead_letter_queue is not None:
+                dead_letter_queue, dead_letter = letter_queue(dead_letter_queue), True
+            if acknowledge is not _NO_ACKNOWLEDGE:
+                acknowledge = acknowledge_flags(acknowledge)
+            if admin_queue is not None:
+                admin_queue = queue_name("admin_queue", admin_queue)
+            if response_queue is not None:
+                response_queue = queue_name("response_queue", response_queue)
+            if correlation_id is not NO_BYTES:
+                correlation_id = correlation(correlation_id)
+            if app_specific is not _ZERO:
+                app_specific = integer("app_specific", app_specific, U32_MAX)
+            if extension is not NO_BYTES:
+                extension = octets("extension", extension)
+            if time_to_be_received is not None:
+                time_to_be_received = seconds("time_to_be_received", time_to_be_received)
+            if time_to_reach_queue is not None:
+                time_to_reach_queue = seconds("time_to_reach_queue", time_to_reach_queue)
         _set_body(self, body)
         _set_body_type(self, body_type or 0)
         _set_label(self, label)
@@ -183,6 +205,10 @@ class Message:
         _set_trace(self, trace)
         _set_encrypt(self, encrypt)
         _set_signer(self, signer)
+        _set_is_usual(self, is_usual)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remade, (type(self), tuple(getattr(self, name) for name in FIELDS))
 
     @property
     def decoded(self) -> Body:
@@ -219,6 +245,11 @@ class Message:
                 yield f"{name}={_short(value)}"
 
 
+def _remade(kind: type[Message], values: tuple[Any, ...]) -> Message:
+    """A message as `copy` and `pickle` make it again."""
+    return kind(**dict(zip(FIELDS, values, strict=True)))
+
+
 def _short(value: object) -> str:
     """`value` as Python writes it, queues as text, and only the start of what is long."""
     if isinstance(value, FormatName):
@@ -251,6 +282,7 @@ def _short(value: object) -> str:
     _set_signer,
 ) = (vars(Message)[field.name].__set__ for field in fields(Message))
 "The slots themselves: a third quicker than `object.__setattr__`."
+_set_is_usual = vars(_Noted)["_is_usual"].__set__
 
 FIELDS: Final = tuple(field.name for field in fields(Message))
 "What a sender can set, in order."

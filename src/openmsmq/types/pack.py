@@ -48,6 +48,8 @@ _way: Final = attrgetter(
 )
 _PLAIN: Final = (True, False, False, None, Acknowledge.NONE, None, None, False, False, None)
 "What a plain message has of these, up to its priority."
+_is_usual: Final = attrgetter("_is_usual")
+_label: Final = attrgetter("label")
 _head: Final = attrgetter("label", "correlation_id", "body_type", "app_specific", "extension")
 _body: Final = attrgetter("body")
 
@@ -166,11 +168,15 @@ class Packer:
 
         None if they are few, not plain, or if one of them does not fit into a packet.
         """
-        if not are_plain(messages):
+        if are_usual(messages):
+            heads = _usual_heads([*map(_label, messages)])
+        elif are_plain(messages):
+            heads = [*map(_head, messages)]
+        else:
             return None
         first = messages[0]
         names = (str(name or "") for name in (first.admin_queue, first.response_queue))
-        return _pack_run(self._builder(str(destination), NO_GUID, *names), messages)
+        return _pack_run(self._builder(str(destination), NO_GUID, *names), messages, heads)
 
 
 @lru_cache(maxsize=BUILDERS_MAX)
@@ -218,6 +224,23 @@ def _at_home(name: FormatName, computer: str) -> FormatName:
     return name
 
 
+def are_usual(messages: Sequence[Message]) -> bool:
+    """Whether messages are many, and of each only body and label are set."""
+    count = len(messages)
+    return (
+        count >= COUNT_MIN
+        and [*map(type, messages)].count(Message) == count
+        and [*map(_is_usual, messages)].count(True) == count
+    )
+
+
+def _usual_heads(labels: list[str]) -> list[tuple[Any, ...]]:
+    """What `_head` finds in messages of which nothing else is set."""
+    if labels.count(labels[0]) == len(labels):
+        return [(labels[0], b"", 0, 0, b"")] * len(labels)
+    return [(label, b"", 0, 0, b"") for label in labels]
+
+
 def are_plain(messages: Sequence[Message]) -> bool:
     """Whether messages are many, go the same way, and ask for nothing special."""
     count = len(messages)
@@ -227,12 +250,16 @@ def are_plain(messages: Sequence[Message]) -> bool:
     return way[: len(_PLAIN)] == _PLAIN and [*map(_way, messages)].count(way) == count
 
 
-def _pack_run(builder: PacketBuilder, messages: Sequence[Message]) -> PackedRun | None:
-    """Plain messages as packets; None if one of them does not fit into a packet."""
+def _pack_run(
+    builder: PacketBuilder, messages: Sequence[Message], heads: list[tuple[Any, ...]]
+) -> PackedRun | None:
+    """Plain messages as packets; None if one of them does not fit into a packet.
+
+    `heads` are what packets say of them before their bodies.
+    """
     priority = messages[0].priority
     front = builder.build(priority=priority)
     base, front = front[:SIZE], front[SIZE + 4 : -MessagePropertiesStart.SIZE]
-    heads = [*map(_head, messages)]
     bodies = [*map(_body, messages)]
     first, count = len(bodies[0]), len(bodies)
     try:

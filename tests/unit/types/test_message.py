@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import FrozenInstanceError, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -199,6 +201,13 @@ def test_another_message_can_be_made_of_one() -> None:
     assert replace(message, label="b") == Message("text", label="b", response_queue="answers")
     with pytest.raises(LabelTooLong):
         replace(message, label="b" * 250)
+
+
+@pytest.mark.parametrize("message", [Message(), Message("text"), Message(**cast(Any, OTHERS))])
+def test_messages_go_to_other_processes(message: Message) -> None:
+    again = pickle.loads(pickle.dumps(message))
+    assert again == copy.copy(message) == copy.deepcopy(message) == message
+    assert fields_of(again) == fields_of(message)
 
 
 def test_equal_messages_are_one_key() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tests.samples import DIRECT, ON_TARGET, OTHER, PUBLIC, SENT, SOURCE, TARGET
 from tests.signers import ALICE, VALID, der_of, signer
 from tests.unit.engine.office import Manager
+from tests.unit.types.test_message import OTHERS
 
 from openmsmq.engine.arrivals.examination import BAD_SIGNATURE, Examiner, Keyring
 from openmsmq.errors import IllegalFormatName, MessageTooLarge
@@ -27,7 +29,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass, PrivacyLevel, SignatureType
 from openmsmq.security.x509 import decode_certificate
 from openmsmq.types.message import Message
-from openmsmq.types.pack import COUNT_MIN, Packer, are_plain
+from openmsmq.types.pack import COUNT_MIN, Packer, are_plain, are_usual
 from openmsmq.types.received import ReceivedMessage
 
 PACKER = Packer(SOURCE)
@@ -231,10 +233,11 @@ def test_a_message_asks_for_encryption() -> None:
 
 QUEUE = DirectName.from_wire("OS:.\\private$\\orders")
 HERE = Packer(SOURCE, computer="here")
+labels = st.text(st.characters(min_codepoint=1), max_size=4)
 plain_messages = st.builds(
     Message,
     st.binary(max_size=9),
-    label=st.text(st.characters(min_codepoint=1), max_size=4),
+    label=labels,
     correlation_id=st.sampled_from((b"", bytes(range(20)))),
     app_specific=st.integers(0, 0xFFFFFFFF),
     extension=st.binary(max_size=5),
@@ -301,8 +304,28 @@ def test_a_message_that_is_not_like_the_others_is_not_packed_with_them(
     assert not are_plain([Message(b"x", **special), *messages])
 
 
+@given(st.lists(st.builds(Message, st.binary(max_size=3), label=labels), min_size=4, max_size=8))
+def test_messages_with_nothing_but_body_and_label_are_packed_the_same(
+    messages: list[Message],
+) -> None:
+    assert are_usual(messages)
+    others = [replace(message) for message in messages]
+    assert not are_usual(others)
+    assert HERE.pack_run(messages, QUEUE) == HERE.pack_run(others, QUEUE)
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in ("body", "label")])
+def test_whatever_else_is_set_is_looked_at(name: str) -> None:
+    given: dict[str, Any] = {name: OTHERS[name]}
+    assert not are_usual([*[Message(b"x")] * 4, Message(b"x", **given)])
+
+
 def test_few_messages_and_received_ones_go_one_by_one() -> None:
     packet = HERE.pack(Message(b"x"), QUEUE, message_id=1, sent_time=1)
+    assert are_usual([Message(b"x")] * COUNT_MIN)
+    assert not are_usual([Message(b"x")] * (COUNT_MIN - 1))
+    assert not are_usual([*[Message(b"x")] * 4, ReceivedMessage(packet)])
+    assert not are_usual([*[Message(b"x")] * 4, Message("text")])
     assert not are_plain([Message(b"x")] * (COUNT_MIN - 1))
     assert not are_plain([*[Message(b"x")] * 4, ReceivedMessage(packet)])
     assert not are_plain([])
