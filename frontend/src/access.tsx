@@ -1,12 +1,11 @@
 // Who may do what, and what was done.
 import { useState } from "preact/hooks";
-import { api, managerPath } from "./api";
+import { api, managerPath, type Audit } from "./api";
 import { count, plain } from "./format";
 import { RIGHTS, Tokens, type Token } from "./service";
 import { failed, manager, may, session } from "./state";
 import { Empty, Facts, Head, useData, When } from "./ui";
 
-interface Entry { number: number; time: string; who: string; act: string; target: string; allowed: boolean; reason: string; by: string }
 
 /** Whether a token gives a right. */
 function Check(props: { name: string }) {
@@ -29,7 +28,7 @@ export function AccessScreen() {
   const name = manager.value;
   const [pages, setPages] = useState(1);
   const [word, setWord] = useState("");
-  const [rows] = useData(async () => { let all: Entry[] = [], ask = "newest=true"; for (let n = 0; n < pages; n++) { const some = await api<Entry[]>(`${managerPath(name)}/audit?${ask}`); if (!some.length) break; all = [...all, ...some.reverse()]; ask = `before=${all[all.length - 1]!.number}`; } return all; }, [name, pages], pages > 2 ? 0 : 10);
+  const [rows] = useData(async () => { let all: Audit[] = [], ask = "newest=true"; for (let n = 0; n < pages; n++) { const some = await api<Audit[]>(`${managerPath(name)}/audit?${ask}`); if (!some.length) break; all = [...all, ...some.reverse()]; ask = `before=${all[all.length - 1]!.number}`; } return all; }, [name, pages], pages > 2 ? 0 : 10);
   const isAll = !rows || rows.length < 250 * pages;
   const shown = rows?.filter((row) => !word || JSON.stringify(row).toLowerCase().includes(word.toLowerCase()));
   return <><Head title={`Access to ${name}`} />

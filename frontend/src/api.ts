@@ -34,6 +34,7 @@ export interface Decoded {
 export interface Story {
   id: string; asked: Record<string, string>; clocks: Record<string, number>;
   events: { time: string; manager: string; event: string; queue: string; text: string; by: string; lookup_id: string }[];
+  readers: { time: string; manager: string; who: string; how: string; queue: string }[];
 }
 export interface LetterGroup {
   queue: string; reason: string; message_class: number; destination: string; labels: string; count: number;
@@ -41,10 +42,11 @@ export interface LetterGroup {
 }
 export interface Plan {
   id: string; manager: string; queue: string; act: string; state: string; count: number; done: number; gone: number;
-  failed: number; targets: { queue: string; count: number }[]; error: string; command: string; trash: string;
+  failed: number; targets: { queue: string; count: number }[]; error: string; command: string; trash: string; newer: number | null; newer_complete: boolean;
 }
 export interface Outgoing { name: string; state: string; messages: number; unacknowledged: number; unprocessed: number; oldest_age: number | null;
   next_hop: string; failures: number; next_retry: number | null; last_error: string; attempts: { time: number; status: string; address: string }[] }
+export interface Audit { number: number; time: string; who: string; act: string; target: string; allowed: boolean; reason: string; by: string }
 export type Row = Record<string, unknown>;
 
 export class ApiError extends Error {

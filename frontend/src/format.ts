@@ -3,7 +3,7 @@
 const numbers = new Intl.NumberFormat("en");
 export const count = (n: number) => numbers.format(n);
 
-export const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+export const many = (n: number, what: string, plural = `${what}s`) => `${count(n)} ${n === 1 ? what : plural}`;
 
 export function size(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, managerPath, pageOf, queuePath, type LetterGroup, type ManagerView } from "./api";
 import { count, destination, many, plain, shortName, title } from "./format";
 import { failed, may, session, total } from "./state";
-import { Act, Command, Dialog, Empty, first, Head, Link, PlanDialog, Spark, useData, When, type Wanted } from "./ui";
+import { Act, Command, Dialog, Empty, first, Head, Link, PlanDialog, Spark, useData, quoted, When, type Wanted } from "./ui";
 
 interface Letters { manager: string; letters: { groups: LetterGroup[]; total: number; complete: boolean } | null; error: string }
 interface Item { name: string; group: LetterGroup }
@@ -18,7 +18,7 @@ function Note(props: { item: Item; onClose: (changed: boolean) => void }) {
   return <Dialog title="Note on a group" onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); api(request.path, "POST", request.body).then(() => props.onClose(true), failed); }}>
     <p>{plain(title(group.reason))}: {many(group.count, "message")} in {plain(shortName(group.queue))}</p>
     <label>Note, for all who see the group; empty to remove it <input {...first} maxLength={500} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
-    <Command request={request} /><div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Save</button></div></form></Dialog>;
+    <Command request={request}>{`openmsmq console note ${quoted(group.queue)} ${quoted(text)}${[["reason", group.reason], ["destination", group.destination], ["labels", group.labels]].map(([key, value]) => value ? ` --${key} ${quoted(value)}` : "").join("")} --data DIR`}</Command><div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Save</button></div></form></Dialog>;
 }
 
 const THEN: Record<string, string> = { labels: "then by label", sender: "then by sender", type: "then by type" };

@@ -15,15 +15,18 @@ type Shown = (props: { queue: string; lookup: string }) => preact.JSX.Element;
 /** Screens other than the first are fetched when someone goes there. */
 const SCREENS: Record<string, () => Promise<Shown>> = {
   find: async () => (await import("./find")).Find, queues: async () => (await import("./queues")).Queues, letters: async () => (await import("./letters")).DeadLetters,
+  access_of: async () => (await import("./inspect")).QueueAccess, history: async () => (await import("./inspect")).QueueHistory, session: async () => (await import("./session")).SessionScreen,
   messages: async () => (await import("./messages")).Messages, message: async () => (await import("./message")).MessageScreen, compare: async () => (await import("./compare")).Compare,
   outgoing: async () => (await import("./outgoing")).OutgoingScreen, map: async () => (await import("./map")).MapScreen, transactions: async () => (await import("./transactions")).Transactions,
   pipelines: async () => (await import("./pipelines")).Pipelines, access: async () => (await import("./access")).AccessScreen, settings: async () => (await import("./settings")).SettingsScreen,
 };
+/** Parts of the page of a queue that are no messages. */
+const PARTS: Record<string, string> = { compare: "compare", access: "access_of", history: "history" };
 const fetched: Record<string, Shown> = {};
 
 function Screen() {
   const [first, , what, queue = "", lookup = ""] = parts.value;
-  const word = first === "find" ? "find" : first !== "m" ? "" : what === "q" && queue ? (lookup === "compare" ? "compare" : lookup ? "message" : "messages") : what && what in SCREENS ? what : "queues";
+  const word = first === "find" ? "find" : first !== "m" ? "" : what === "q" && queue ? (PARTS[lookup] || (lookup ? "message" : "messages")) : what && what in SCREENS ? what : "queues";
   const [, setTurn] = useState(0);
   useEffect(() => { if (word && !fetched[word]) SCREENS[word]!().then((found) => { fetched[word] = found; setTurn((n) => n + 1); }, failed); }, [word]);
   if (!word) return <Overview />;
@@ -59,7 +62,7 @@ function Shell() {
   }, []);
   const others = (all || []).filter((one) => one.name !== manager.value).reduce((sum, one) => sum + one.dead_letters, 0);
   const letters = (total.value.dead_letters || 0) + others;
-  const current = path.value === "/" ? "/" : parts.value[0] === "find" ? "/find" : parts.value[2] === "q" ? "queues" : parts.value[2];
+  const current = path.value === "/" ? "/" : parts.value[0] === "find" ? "/find" : parts.value[2] === "q" ? "queues" : parts.value[2] === "session" ? "outgoing" : parts.value[2];
   return <div class="shell"><a class="skip" href="#main">Skip to content</a>
     <header class="top"><Link class="brand" to="/"><img src="/assets/icon.svg" alt="" />OpenMSMQ</Link>
       {me.managers.length > 1 && <select aria-label="Manager" value={manager.value} onChange={(e) => { chosen.value = e.currentTarget.value; go(parts.value[0] === "m" && parts.value[2] !== "q" ? `/m/${encodeURIComponent(e.currentTarget.value)}/${parts.value[2]}` : `/m/${encodeURIComponent(e.currentTarget.value)}/queues`); }}>{me.managers.map((name) => <option>{name}</option>)}</select>}

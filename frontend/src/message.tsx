@@ -22,6 +22,7 @@ const MEANINGS: Record<string, string> = {
 const clockWords = (story: Story) => Object.entries(story.clocks).map(([name, by]) => `The clock of ${name} is ${Math.abs(by)} s or more ${by < 0 ? "behind" : "ahead of"} that of the sender.`);
 /** A life as text, for a ticket. */
 const report = (story: Story) => [`Message ${story.id}`, ...story.events.map((one) => `${one.time}  ${one.manager}  ${one.text}${one.by ? ` by ${one.by}` : ""}`),
+  ...story.readers.map((one) => `${one.time}  ${one.who || "someone"} ${one.how} (${one.queue}, ${one.manager})`),
   ...Object.entries(story.asked).map(([name, how]) => `${name}: ${how === "ok" ? "asked" : `could not be asked (${how}), the story may be incomplete`}`), ...clockWords(story)].join("\n");
 
 export function Life(props: { id: string }) {
@@ -32,6 +33,7 @@ export function Life(props: { id: string }) {
     const old = /(?:as|in place of) ([0-9a-f-]{36}\\\d+)/.exec(one.text)?.[1];
     return <>{gap >= 2 && <li class="gap" role="presentation">… {age(Math.round(gap))} …</li>}<li class={NEGATIVE.includes(one.event) ? "negative" : ""}><span class="mono soft" title={exact(one.time)}>{time(one.time)}</span> <strong>{one.manager}</strong> {plain(one.text)}{one.by && <span class="soft"> by {plain(one.by)}</span>} {old && <Link to={`/find?q=${encodeURIComponent(old)}`}>its story ›</Link>}</li></>; })}</ol>
     {clockWords(story).map((words) => <p class="warn">! {plain(words)} The order is the one in which things must have happened.</p>)}
+    {!!story.events.length && <><h3>Who read it?</h3>{story.readers.length ? <ul class="readers">{story.readers.map((one) => <li><When class="mono soft" at={one.time} /> <strong>{plain(one.who) || "someone"}</strong> {plain(one.how)} <span class="soft">{plain(shortName(one.queue))}, {plain(one.manager)}</span></li>)}</ul> : <p class="soft">No one has taken it, as far as is known.</p>}</>}
     {!story.events.length && <p class="soft">Nothing is known of this message.</p>}
     {Object.entries(story.asked).some(([, how]) => how !== "ok") ? <p class="warn">! {Object.entries(story.asked).filter(([, how]) => how !== "ok").map(([name, how]) => `${name} could not be asked (${how})`).join("; ")}: the story may be incomplete.</p> : <p class="soft">As {Object.keys(story.asked).join(", ")} tell{Object.keys(story.asked).length === 1 ? "s" : ""} it.</p>}
     <div class="acts"><button onClick={() => copy(report(story))}>Copy as text</button></div><Command request={{ method: "GET", path: `/explain?id=${encodeURIComponent(props.id)}` }}>{`openmsmq explain '${props.id}'`}</Command></>;

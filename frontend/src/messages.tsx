@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, ApiError, managerPath, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
 import { Body } from "./body";
 import { age, count, destination, exact, many, plain, shortName, size, time, title } from "./format";
+import { QueueTabs } from "./inspect";
 import { isOurs, useKeys } from "./keys";
 import { QueueForm } from "./queue";
 import { failed, go, live, manager, may, place, query, say } from "./state";
@@ -159,6 +160,7 @@ export function Messages(props: { queue: string }) {
       {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button onClick={() => setDialog("import")}>Import…</button>}
       <a id="export" class="button" href={`/api/v1${base}/export?${exported}`}>{picked.size && picked.size <= 200 ? `Export ${count(picked.size)}` : "Export"}</a>
       {may("send") && info && info.kind !== "system" && info.kind !== "journal" && <button class="main" onClick={() => setDialog("send")}>Send…</button>}</Head>
+    <QueueTabs queue={queue} current="" />
     {charts && <QueueCharts name={name} queue={info?.name || queue} info={info} />}
     <form class="filter" role="search" onSubmit={(e) => { e.preventDefault(); go(address({ f: text, at: null })); setTurn(turn + 1); }}>
       <input id="filter" class="wide mono" type="search" aria-label="Filter messages" placeholder='label:order* body:"ACME" size:>10k sent:>-2h -is:transactional' value={text} onInput={(e) => setText(e.currentTarget.value)} />
@@ -261,7 +263,7 @@ export function Send(props: { manager: string; queue: string; like?: Old; onClos
     <label>Label <input {...first} value={label} maxLength={249} onInput={(e) => setLabel(e.currentTarget.value)} /></label>
     <label>Body <textarea rows={8} class="mono" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
     <label>Priority <select value={priority} onChange={(e) => setPriority(e.currentTarget.value)}>{[7, 6, 5, 4, 3, 2, 1, 0].map((n) => <option value={n}>{n}{n === 7 ? " (read first)" : n === 3 ? " (usual)" : ""}</option>)}</select></label>
-    <Command request={request}>{like ? "" : `openmsmq message send ${word(shortName(props.queue))} --label ${word(label)} --body ${word(text)}${priority === "3" ? "" : ` --priority ${priority}`}`}</Command>
+    <Command request={request}>{`openmsmq message send ${word(shortName(queue))}${like ? ` --like ${word(like.queue)} ${like.lookup_id}` : ""} --label ${word(label)} --body ${word(text)}${priority === String(like?.priority ?? 3) ? "" : ` --priority ${priority}`}`}</Command>
     <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Send</button></div></form></Dialog>;
 }
 
@@ -278,6 +280,6 @@ function Import(props: { base: string; queue: string; onClose: (sent: boolean) =
   return <Dialog title={`Import messages into ${plain(shortName(props.queue))}`} onClose={() => props.onClose(false)}><form onSubmit={(e) => { e.preventDefault(); send(); }}>
     <p>A file of an export: one message in each line, as JSON. All of them are sent, or none.</p>
     <label>File <input {...first} required type="file" accept=".jsonl,.ndjson,.json,application/x-ndjson" onChange={(e) => setFile(e.currentTarget.files?.[0])} /></label>
-    <Command>{`openmsmq message import ${shortName(props.queue)} messages.jsonl`}</Command>
+    <Command request={{ method: "POST", path: `${props.base}/import`, file: file?.name || "messages.jsonl" }}>{`openmsmq message import ${shortName(props.queue)} ${file?.name || "messages.jsonl"}`}</Command>
     <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main" disabled={!file}>Import</button></div></form></Dialog>;
 }

@@ -48,7 +48,7 @@ export function Overview() {
     <ul class="findings" aria-labelledby="attention">{findings?.map(({ name, one }) => <li class={one.level}>
       <span class="level">{one.level === "problem" ? "‼ problem" : "! warning"}</span>
       <span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)}<br /><span class="soft">{one.remedy}</span></span>
-      {one.kind !== "away" && <span class="more">{may("admin") && <button class="plain" onClick={() => setSilencing({ name, one })}>silence…</button>} <Link to={linkOf(name, one)}>{one.kind === "disk" ? "what takes it? ›" : "open ›"}</Link></span>}</li>)}</ul>
+      {one.kind !== "away" && <span class="more">{may("admin") && <button class="plain" onClick={() => setSilencing({ name, one })}>silence…</button>} {one.kind === "old" && <Link to={`${pageOf(name, one.queue, "history")}?event=received`}>who read it? ›</Link>} <Link to={linkOf(name, one)}>{one.kind === "disk" ? "what takes it? ›" : "open ›"}</Link></span>}</li>)}</ul>
     {!!silent.length && <p class="soft">{silent.length} silent. <button class="plain" aria-expanded={showing} onClick={() => setShowing(!showing)}>{showing ? "hide" : "show"}</button></p>}
     {showing && <ul class="findings">{silent.map(({ name, one }) => <li class="silent"><span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)} <span class="soft">until {time(one.silenced!)}</span></span>{may("admin") && <button class="plain more" onClick={() => silence({ name, one }, 0)}>hear again</button>}</li>)}</ul>}
     {silencing && <Silence told={silencing} onClose={() => setSilencing(undefined)} onDone={silence} />}

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { api, apiWithTag, managerPath } from "./api";
 import { age, count, plain, size, time as when } from "./format";
 import { failed, may, say } from "./state";
-import { Command, copy, Dialog, Empty, useData } from "./ui";
+import { Command, copy, Dialog, Empty, Link, useData } from "./ui";
 
-interface SessionRow { id: string; kind: string; peer: string; name: string; who: string; incoming: boolean; is_open: boolean; age: number; received: number; sent: number }
+export interface SessionRow { id: string; kind: string; peer: string; name: string; who: string; incoming: boolean; is_open: boolean; age: number; received: number; sent: number }
 interface Recording { id: string; state: string; peer: string; began: string; until: string; by: string; files: { name: string; size: number }[] }
 export interface Token { id: string; role: string; queues: string[]; label: string; created: string; expires: string | null; used: string | null }
 interface Option { place: string; running: string; file: string; is_default: boolean; needs_restart: boolean; reloads: boolean; help: string }
@@ -25,7 +25,7 @@ export function Sessions(props: { name: string }) {
   return <><h2>Sessions</h2>
     {rows && !rows.length && <Empty>No one is connected.</Empty>}
     {!!rows?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Sessions"><table><thead><tr><th>Id</th><th>Kind</th><th>Other side</th><th>Who</th><th class="num">For</th><th class="num">Received</th><th class="num">Sent</th><th><span class="soft">Acts</span></th></tr></thead>
-      <tbody>{rows.map((one) => <tr><td class="mono">{one.id}</td><td>{one.incoming ? one.kind : `${one.kind}, dialled`}{one.is_open ? "" : " (not established)"}</td><td class="mono">{plain(one.peer)}</td><td class="wrap">{plain(one.who)} <span class="soft">{plain(one.name)}</span></td><td class="num">{age(one.age)}</td><td class="num">{size(one.received)}</td><td class="num">{size(one.sent)}</td>
+      <tbody>{rows.map((one) => <tr><td class="mono"><Link to={`/m/${encodeURIComponent(props.name)}/session/${one.id}`} title="its window and last packets">{one.id}</Link></td><td>{one.incoming ? one.kind : `${one.kind}, dialled`}{one.is_open ? "" : " (not established)"}</td><td class="mono">{plain(one.peer)}</td><td class="wrap">{plain(one.who)} <span class="soft">{plain(one.name)}</span></td><td class="num">{age(one.age)}</td><td class="num">{size(one.received)}</td><td class="num">{size(one.sent)}</td>
         <td class="acts">{may("admin") && <button onClick={() => setEnding(one)}>End…</button>}</td></tr>)}</tbody></table></div>}
     <h2>Recordings</h2><p class="soft">What managers say to each other, in files for <code>openmsmq decode</code> and Wireshark. They hold messages.</p>
     {may("admin") && <form class="filter" onSubmit={(e) => { e.preventDefault(); act(api(`${base}/recordings`, "POST", { seconds: Number(seconds) || 60, peer }), "recording"); }}>

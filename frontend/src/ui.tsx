@@ -48,14 +48,16 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     <h2 id="dialog-title">{props.title}</h2>{props.children}</dialog>;
 }
 
-export interface Request { method: string; path: string; body?: unknown; headers?: Record<string, string> }
+/** `file` names the file that is sent. */
+export interface Request { method: string; path: string; body?: unknown; headers?: Record<string, string>; file?: string }
 
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 /** A request as a line for a shell. */
 export function curlOf(request: Request): string {
   const words = ["curl", ...(request.method === "GET" ? [] : ["-X", request.method]), "-H", '"Authorization: Bearer $OPENMSMQ_TOKEN"'];
   for (const [name, value] of Object.entries(request.headers || {})) words.push("-H", quoted(`${name}: ${value}`));
   if (request.body !== undefined) words.push("-H", quoted("Content-Type: application/json"), "--data", quoted(JSON.stringify(request.body)));
+  if (request.file) words.push("-H", quoted("Content-Type: application/x-ndjson"), "--data-binary", quoted(`@${request.file}`));
   return [...words, quoted(`${location.origin}/api/v1${request.path}`)].join(" ");
 }
 
@@ -115,6 +117,14 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
     const timer = setTimeout(() => api<Plan>(`/plans/${plan!.id}`).then((found) => { if (!over) setPlan(found); }, (error) => { failed(error); setFailures((n) => n + 1); }), 400);
     return () => { over = true; clearTimeout(timer); };
   }, [running, plan, failures]);
+  const [newer, setNewer] = useState<Plan>();
+  useEffect(() => {
+    if (!plan || wanted.ids || plan.state === "done") return;
+    let over = false, timer = 0;
+    const look = () => api<Plan>(`/plans/${plan.id}?newer=true`).then((found) => { if (!over) { setNewer(found); timer = window.setTimeout(look, 5000); } }, () => {});
+    timer = window.setTimeout(look, 500);
+    return () => { over = true; clearTimeout(timer); };
+  }, [plan?.id, plan?.state]);
   const run = (first: number | null) => { setChanged(true); api<Plan>(`/plans/${plan!.id}/run`, "POST", { first }).then(setPlan, failed); };
   const undo = () => api<Plan>(`/plans/${plan!.id}/undo`, "POST").then((made) => { setPlan(made); return api<Plan>(`/plans/${made.id}/run`, "POST", {}).then(setPlan); }).catch(failed);
   const left = plan ? plan.count - plan.done - plan.gone - plan.failed : 0;
@@ -137,7 +147,7 @@ export function PlanDialog(props: { wanted: Wanted; onClose: (changed: boolean) 
       <div class="acts"><button type="button" onClick={() => props.onClose(false)}>Cancel</button><button class="main">Make a plan</button></div>
     </form>}
     {plan && <>
-      <p><strong>{count(plan.count)}</strong> {plan.count === 1 ? "message" : "messages"}, frozen: what comes later is not in the plan.</p>
+      <p><strong>{count(plan.count)}</strong> {plan.count === 1 ? "message" : "messages"}, frozen: what comes later is not in the plan.{newer?.id === plan.id && !!newer.newer && <span class="warn" role="status"> {newer.newer_complete ? "" : "At least "}{count(newer.newer)} {newer.newer === 1 ? "message has" : "messages have"} come since.</span>}</p>
       {plan.trash && <p>They wait in <code>{plain(plan.trash)}</code> for 24 hours.</p>}
       {plan.targets.some((one) => one.queue) && plan.act !== "restore" && <ul class="targets">{plan.targets.map((one) =>
         <li>{count(one.count)} to <code>{plain(one.queue)}</code></li>)}</ul>}

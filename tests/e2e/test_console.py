@@ -29,6 +29,8 @@ SCREENS = {
     "overview": "/",
     "queues": "/m/shop01/queues",
     "messages": "/m/shop01/q/orders?f=label:order*",
+    "access to a queue": "/m/shop01/q/orders/access",
+    "history of a queue": "/m/shop01/q/orders/history",
     "letters": "/m/shop01/letters",
     "outgoing": "/m/shop01/outgoing",
     "map": "/m/shop01/map",
@@ -261,7 +263,7 @@ def test_administration(browser: Browser, shop: tuple[ManagerProcess, str, Path]
     page.click("td.acts >> text=Remove")
     with openmsmq.connect(shop[0].app) as other:
         own = other.control.sessions()[-1].id
-        page.click(f"tr:has(td:text-is('{own}')) >> text=End…")
+        page.click(f"tr:has(a:text-is('{own}')) >> text=End…")
         page.click("dialog button.danger")
         page.wait_for_selector(f"text=ended {own}")
     page.goto(f"{shop[1]}/m/shop01/settings")

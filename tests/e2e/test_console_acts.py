@@ -346,6 +346,8 @@ SCREENS = (
     "/",
     "/m/shop01/queues",
     "/m/shop01/q/orders",
+    "/m/shop01/q/orders/access",
+    "/m/shop01/q/orders/history",
     "/m/shop01/letters",
     "/m/shop01/outgoing",
     "/m/shop01/map",

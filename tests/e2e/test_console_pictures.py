@@ -20,6 +20,10 @@ from openmsmq import Manager, Message
 from openmsmq.access.tokens import Tokens
 from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.console.application import load_files
+from openmsmq.security.access import QueueRights
+from openmsmq.security.descriptor import AceType, Acl, SecurityDescriptor
+from openmsmq.security.permissions import parse_entry
+from openmsmq.security.sddl import format_sddl
 from openmsmq.service.configuration import CONFIG_FILE
 from tests.e2e.console_pages import BROWSER, ROOT, SHOTS, chromium, log_in
 from tests.e2e.managers import ManagerProcess, address
@@ -31,7 +35,13 @@ pytestmark = [
 ]
 WHERE = Path(os.environ.get("OPENMSMQ_PICTURES", SHOTS / "pictures"))
 ORDERS = "/m/shop01/q/.%5Cprivate%24%5Corders"
-HEIGHTS = {"overview": 800, "messages": 520}
+HEIGHTS = {"overview": 800, "messages": 520, "history": 480}
+WHO_MAY = (
+    parse_entry("user:ben=receive", QueueRights, AceType.DENIED),
+    parse_entry("administrators=full", QueueRights, AceType.ALLOWED),
+    parse_entry("authenticated=peek,send,receive", QueueRights, AceType.ALLOWED),
+    parse_entry("anonymous=send", QueueRights, AceType.ALLOWED),
+)
 PLAN = """[queue.orders]
 journal = true
 quota = 40000
@@ -79,6 +89,7 @@ class Shop:
         manager.create_queue("orders", transactional=True, quota=2000, label="of the web shop")
         jobs = manager.create_queue("jobs")
         payments = manager.create_queue("payments", quota=1000)
+        payments.set_permissions(format_sddl(SecurityDescriptor(dacl=Acl(WHO_MAY))))
         payments.send_many(
             [
                 Message(json.dumps({"no": n, "card": {"type": "visa"}}), label=f"payment {n}")
@@ -176,6 +187,16 @@ def message(page: Page) -> None:
     page.wait_for_selector(".story li")
 
 
+def access(page: Page) -> None:
+    page.fill("main form input", "user:ben")
+    page.click("button:text-is('Ask')")
+    page.wait_for_selector("text=entry 1 decides")
+
+
+def history(page: Page) -> None:
+    page.wait_for_selector("td:has-text('arrived in')")
+
+
 def outgoing(page: Page) -> None:
     page.click("button:text-is('Record')")
     page.wait_for_selector("td:text-is('running')")
@@ -197,6 +218,8 @@ PICTURES: dict[str, tuple[str, Callable[[Page], None]]] = {
     "message": (f"{ORDERS}?newest=true", message),
     "letters": ("/m/shop01/letters", letters),
     "plan": ("/m/shop01/letters", plan),
+    "access": ("/m/shop01/q/.%5Cprivate%24%5Cpayments/access", access),
+    "history": (f"{ORDERS}/history", history),
     "outgoing": ("/m/shop01/outgoing", outgoing),
     "settings": ("/m/shop01/settings", settings),
 }

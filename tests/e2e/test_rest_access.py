@@ -118,11 +118,23 @@ def search(program: RestProgram, lookup: int) -> Answer:
     return begun
 
 
+def session(program: RestProgram, lookup: int) -> Answer:
+    """Show a session of someone who works with the service."""
+    status, answer = found = program.ask(("GET", f"{HERE}/sessions", None))
+    if status != 200:
+        return found
+    return program.ask(("GET", f"{HERE}/sessions/{answer['list'][0]['id']}", None))
+
+
 OPERATIONS: Final[dict[str, tuple[tuple[str, ...], Operation]]] = {
     "manager": (("watch",), get(HERE)),
     "findings": (("watch",), get(f"{HERE}/findings")),
     "queues": (("watch",), get(f"{HERE}/queues?everything=true")),
     "queue": (("watch",), get(ORDERS)),
+    "permissions": (("peek",), get(f"{ORDERS}/permissions")),
+    "history of a queue": (("watch",), get(f"{ORDERS}/history")),
+    "session": (("watch",), session),
+    "jobs": (("watch",), get("/jobs")),
     "outgoing": (("watch",), get(f"{HERE}/outgoing")),
     "settings": (("watch",), get(f"{HERE}/settings")),
     "explain": (("watch",), get("/explain?id=6fa1c2b3-8e1d-4f0a-9c57-2b1d3e4f5a6b%5C7")),
@@ -194,10 +206,19 @@ def test_every_operation_needs_its_role(shop: Shop, name: str) -> None:
             assert any(f"'{right}'" in answer["detail"] for right in words), (role, answer)
 
 
-def test_a_pipeline_is_stopped_by_who_may_operate(shop: Shop) -> None:
-    for role in ROLES:
-        status, answer = shop.ask(role, ("POST", "/pipelines/none/stop", {}))
-        assert status == (404 if "operate" in rights_of(role) else 403), (role, answer)
+PIPELINE_ACTS: Final = {
+    "/pipelines/none/stop": "operate",
+    "/pipelines/none/verify": "operate",
+    "/pipelines/none/run": "admin",
+    "/jobs/none/stop": "operate",
+}
+
+
+def test_a_pipeline_is_run_stopped_and_verified_by_who_may(shop: Shop) -> None:
+    for path, needed in PIPELINE_ACTS.items():
+        for role in ROLES:
+            status, answer = shop.ask(role, ("POST", path, {}))
+            assert status == (404 if needed in rights_of(role) else 403), (path, role, answer)
 
 
 def test_changes_are_for_who_may_watch(shop: Shop) -> None:

@@ -1,13 +1,15 @@
-"""What is fuzzed of the console: filters, plans and imports, as people and programs write them."""
+"""What is fuzzed of the console: filters, searches, plans and imports, as people write them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 
 import msgspec
 
+from openmsmq.console.desk.models import NewSearch
+from openmsmq.console.desk.searches import Search
 from openmsmq.console.filters import parse_filter
 from openmsmq.console.models import NewPlan
 from openmsmq.console.plans import command_of
@@ -52,6 +54,23 @@ def plans(data: bytes) -> None:
     msgspec.json.encode(asked)
 
 
+def searches(data: bytes) -> None:
+    """A search is understood or refused, and has no more hits than were asked for."""
+    try:
+        asked = msgspec.json.decode(data, type=NewSearch)
+        wanted = parse_filter(asked.filter)
+    except (msgspec.MsgspecError, InvalidParameter, UnicodeDecodeError) as error:
+        problem, _ = problem_of(error)
+        assert 400 <= problem.status < 500
+        return
+    search = Search(asked, wanted, "token", nullcontext)
+    while not search.is_full and search.looked_at < 3 * len(messages()):
+        search._take("here", "orders", messages())
+    shown = search.view(0)
+    assert len(shown.hits) == shown.found <= asked.limit
+    msgspec.json.encode(shown)
+
+
 def imports(data: bytes) -> None:
     """JSON lines are messages, or are refused with a status that blames who asked."""
     try:
@@ -64,5 +83,5 @@ def imports(data: bytes) -> None:
 
 
 CONSOLE_TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target for target in (filters, plans, imports)
+    target.__name__: target for target in (filters, searches, plans, imports)
 }

@@ -50,7 +50,8 @@ ALLOWED = {
         "service.options", "service.service", "service.values",
     },
     "cli.console.command": {
-        *("console.attention", "console.desk.silences", "console.managers"),
+        *("console.attention", "console.desk.models", "console.desk.notes"),
+        *("console.desk.silences", "console.limits", "console.managers"),
         *("console.process", "console.sessions"),
     },
     "cli.console.watch": {"console.attention", "console.filters"},
@@ -59,7 +60,7 @@ ALLOWED = {
     "cli.messages.redirect": {"console.filters"},
     "cli.security.certificate": {"access.senders"},
     "cli.security.key": {"access.exchange_keys"},
-    "cli.security.permissions": {"access.tokens", "access.users"},
+    "cli.security.permissions": {"access.decisions", "access.tokens", "access.users"},
     "cli.token": {"access.tokens"},
     "cli.user": {"access.users"},
     "cli.transaction": {"client._sync.participants"},

@@ -26,6 +26,7 @@ from openmsmq.console.problems import RequestRefused, response_of
 from openmsmq.console.rest.apply_calls import APPLY_ROUTES
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.console.rest.history_calls import HISTORY_ROUTES
+from openmsmq.console.rest.inspection_calls import INSPECTION_ROUTES
 from openmsmq.console.rest.letter_calls import LETTER_ROUTES
 from openmsmq.console.rest.manager_calls import MANAGER_ROUTES
 from openmsmq.console.rest.message_calls import MESSAGE_ROUTES
@@ -69,6 +70,7 @@ TYPES: Final = {
 }
 ROUTES: Final = (
     *QUEUE_ROUTES,
+    *INSPECTION_ROUTES,
     *MESSAGE_ROUTES,
     *PLAN_ROUTES,
     *LETTER_ROUTES,

@@ -37,10 +37,24 @@ SCAN_MAX: Final = 5000
 SCAN_S: Final = 0.5
 "Seconds that one request with a filter may take. At the limit: the answer says where to go on."
 SCAN_BATCH: Final = 50
-"Messages that a scan reads at once. At the limit: others have their turn before it goes on."
+"""Messages that a scan reads at once, fewer where they take more than a millisecond. At the limit:
+others have their turn before it goes on.
+"""
+TURN_BYTES: Final = 256 * 1024
+"""Bytes of messages that a turn of a search is to have, as far as the last ones tell. At the limit:
+it reads fewer of them.
+"""
 SCAN_REST: Final = 3
 """Seconds that all searches together rest for each second that they work. At the limit: a search
 waits, so that sends are answered.
+"""
+ASKED_TOKENS_MAX: Final = 100
+"Tokens whose rights on a queue are shown. At the limit: ask about one of the others by its name."
+READERS_MAX: Final = 100
+"Looks at a message that are listed. At the limit: earlier ones are in the audit log."
+AUDIT_LOOK_MAX: Final = 2000
+"""Entries of the audit log that are looked at for what concerns a queue or a message. At the limit:
+older ones are in the whole log.
 """
 HISTORY_MAX: Final = 50_000
 "Messages that a search on all managers looks at. At the limit: the answer says so."
@@ -70,6 +84,10 @@ LOGIN_PLANS_MAX: Final = 20
 "Plans of one login that are remembered. At the limit: its oldest that is not running is forgotten."
 PLAN_IDS_MAX: Final = 100_000
 "Messages in one plan. At the limit: the plan is refused, 413; a filter or two plans make less."
+NEWER_MAX: Final = 1000
+"""Messages that are looked at in one request to count those that came after a plan was made. At the
+limit: the next request goes on.
+"""
 PLAN_BATCH: Final = 100
 "Messages that a plan moves in one commit. At the limit: the next commit goes on."
 PLAN_PATIENCE_S: Final = 120.0
@@ -128,6 +146,18 @@ SEARCH_HITS_MAX: Final = 10_000
 "Hits of a search that went on and on. At the limit: it goes no further, 409."
 SEARCH_SILENCE_S: Final = 30.0
 "Seconds that a search goes on without being asked for. At the limit: it stops: its page is closed."
+JOBS_MAX: Final = 4
+"Pipelines that are run or verified from the console at once. At the limit: 429 for one more."
+JOBS_KEPT_MAX: Final = 20
+"Jobs of pipelines that are remembered. At the limit: the oldest that is over is forgotten."
+JOB_LINE_MAX: Final = 1024 * 1024
+"Bytes of a line that such a job prints. At the limit: the line is passed over."
+JOB_ERROR_MAX: Final = 2000
+"Bytes of what a job complains about that are kept. At the limit: the last ones are."
+JOB_PATIENCE_S: Final = 10.0
+"""Seconds that jobs have to end when the console does. At the limit: they are killed; a pipeline
+goes on from there when it is run again.
+"""
 EVENTS_KEPT: Final = 60
 "Events that a page which lost its connection can have again. At the limit: it begins anew."
 TOPICS_MAX: Final = 200

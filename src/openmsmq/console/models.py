@@ -316,6 +316,10 @@ class PlanView(Struct):
     "Some of the new ids, by old ones."
     trash: str = ""
     "Where deleted messages are kept for a day; empty if they are gone for good."
+    newer: int | None = None
+    "Messages that match and have come since; null if that was not asked for, or of chosen ones."
+    newer_complete: bool = True
+    "False if there are more than were looked at."
 
 
 class PlanRun(Struct, forbid_unknown_fields=True):
@@ -433,6 +437,8 @@ class PipelineView(Struct):
     oldest: int | None
     "Seconds that the oldest of them waits."
     error: str
+    can_run: bool = False
+    "It does not run, and its file is there."
 
 
 class OptionView(Struct):

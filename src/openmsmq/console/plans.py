@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shlex
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,18 +21,20 @@ from msgspec import UNSET
 
 from openmsmq.client._async.manager import Manager, Queue
 from openmsmq.console.desk.letters import failed_queue
+from openmsmq.console.desk.places import LANES, lane_of, lane_start
 from openmsmq.console.desk.trash import TRASH, trash_of
 from openmsmq.console.filters import Filter, parse_filter
 from openmsmq.console.limits import (
     LOGIN_PLANS_MAX,
+    NEWER_MAX,
     PLAN_BATCH,
     PLAN_IDS_MAX,
     PLAN_PATIENCE_S,
     PLANS_MAX,
-    SCAN_BATCH,
 )
 from openmsmq.console.links import ManagerLink
 from openmsmq.console.models import NewPlan, PlanTarget, PlanView
+from openmsmq.console.pace import Pace
 from openmsmq.console.problems import RequestRefused
 from openmsmq.errors import (
     AccessDenied,
@@ -79,6 +81,13 @@ class Plan:
     new_ids: dict[str, str] = field(default_factory=dict)
     trash: str = ""
     "The subqueue that deleted messages are moved to; empty if they are gone for good."
+    places: dict[int, int] | None = None
+    "Up to where messages of each priority were looked at; None if they were chosen one by one."
+    newer: int = 0
+    "Messages that match and came later, as far as they were counted."
+    newer_complete: bool = True
+    counting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    "One request counts them at a time."
     moved: list[int] = field(default_factory=list)
     "Messages that are there."
     task: asyncio.Task[None] | None = None
@@ -88,8 +97,8 @@ class Plan:
         """Messages that it has not come to."""
         return sum(len(step.ids) for step in self.steps)
 
-    def view(self) -> PlanView:
-        """How it stands."""
+    def view(self, *, newer: bool = False) -> PlanView:
+        """How it stands, with what has come since, if that was counted."""
         count = self.left + self.done + self.gone + self.failed
         return PlanView(
             id=self.id,
@@ -108,6 +117,8 @@ class Plan:
             command=command_of(self.asked, self.trash),
             new_ids=self.new_ids,
             trash=self.trash,
+            newer=self.newer if newer and self.places is not None else None,
+            newer_complete=self.newer_complete,
         )
 
 
@@ -165,14 +176,16 @@ class Plans:
         if asked.act in ("copy", "move") and not asked.target:
             raise RequestRefused(400, "target: which queue are the messages to go to?")
         looks = asked.act == "return" or asked.ids is UNSET
+        places: dict[int, int] | None = {} if asked.ids is UNSET else None
         async with await _open_source(manager, asked, looks=looks) as queue:
-            steps = await _freeze(asked, queue)
+            steps = await _freeze(asked, queue, places)
             if asked.act in REDIRECTS:
                 await _check_targets(manager, queue, steps)
             trash = trash_of(await queue.info()) if asked.act == "delete" else ""
         made = datetime.now(UTC)
         plan = Plan(secrets.token_hex(6), asked, who, token, steps, made)
         plan.trash = "" if asked.for_good else trash
+        plan.places = places
         self._make_room(
             [one for one in self._plans.values() if one.token == token], LOGIN_PLANS_MAX
         )
@@ -204,6 +217,32 @@ class Plans:
         if plan.task is not None and not plan.task.done():
             plan.task.cancel()
             await asyncio.wait([plan.task])
+
+    async def count_newer(self, plan: Plan, link: ManagerLink) -> None:
+        """Count messages that match and came since the plan was frozen, some at a time.
+
+        Messages of a priority stand in the order in which they came: those behind the last one that
+        was looked at are new.
+        """
+        if plan.places is None:
+            return
+        wanted = parse_filter(plan.asked.filter if plan.asked.act != "purge" else "")
+        manager, pace, left = await link.manager(), Pace(), NEWER_MAX
+        source = await manager.open_queue(plan.asked.queue, access=Access.PEEK)
+        async with plan.counting, source as queue:
+            for lane in range(LANES):
+                at = plan.places.get(lane, max(0, lane_start(lane) - 1))
+                while left > 0:
+                    batch = await queue.peek_many(min(pace.size, left), timeout=0, after=at)
+                    own = [one for one in batch if lane_of(one.lookup_id) == lane]
+                    with pace.turn(batch):
+                        plan.newer += sum(map(wanted.matches, own))
+                    left -= len(own)
+                    if own:
+                        plan.places[lane] = at = own[-1].lookup_id
+                    if len(own) < len(batch) or not batch:
+                        break
+        plan.newer_complete = left > 0
 
     def undo(self, plan: Plan) -> NewPlan:
         """What takes back from the trash what a plan has moved there."""
@@ -273,14 +312,17 @@ async def _check_targets(manager: Manager, source: Queue, steps: list[PlanStep])
             await (await manager.open_queue(target, access=_target_access(source))).close()
 
 
-async def _freeze(asked: NewPlan, queue: Queue) -> list[PlanStep]:
-    """Which messages a plan is about, by where they go, in their order."""
+async def _freeze(asked: NewPlan, queue: Queue, places: dict[int, int] | None) -> list[PlanStep]:
+    """Which messages a plan is about, by where they go, in their order.
+
+    `places` gets the last place of each priority that was looked at.
+    """
     if asked.act == "purge":
         asked = NewPlan(asked.manager, asked.queue, "purge")
     chosen = None if asked.ids is UNSET else dict.fromkeys(map(int, asked.ids))
     if chosen is not None and asked.act != "return":
         return [PlanStep(asked.target, list(chosen))]
-    matching = _matching(queue, parse_filter(asked.filter), chosen)
+    matching = _matching(queue, parse_filter(asked.filter), chosen, places)
     if asked.act != "return":
         return [PlanStep(asked.target, [one.lookup_id async for one in matching])]
     # Not the messages themselves: a hundred thousand bodies take too much memory.
@@ -300,7 +342,12 @@ async def _freeze(asked: NewPlan, queue: Queue) -> list[PlanStep]:
     return list(steps.values())
 
 
-async def _matching(queue: Queue, wanted: Filter, chosen: dict[int, None] | None):  # type: ignore[no-untyped-def] # an async generator
+async def _matching(
+    queue: Queue,
+    wanted: Filter,
+    chosen: dict[int, None] | None,
+    places: dict[int, int] | None,
+) -> AsyncIterator[ReceivedMessage]:
     """The messages of a queue that match, or that were chosen."""
     if chosen is not None:
         for lookup in chosen:
@@ -308,16 +355,18 @@ async def _matching(queue: Queue, wanted: Filter, chosen: dict[int, None] | None
                 yield await queue.peek_by_lookup_id(lookup)
         return
     after = count = 0
-    while batch := await queue.peek_many(SCAN_BATCH, timeout=0, after=after):
-        for message in batch:
-            if wanted.matches(message):
-                count += 1
-                if count > PLAN_IDS_MAX:
-                    raise RequestRefused(
-                        413, f"a plan has at most {PLAN_IDS_MAX} messages", "filter more"
-                    )
-                yield message
+    pace = Pace()
+    while batch := await queue.peek_many(pace.size, timeout=0, after=after):
+        with pace.turn(batch):
+            found = [message for message in batch if wanted.matches(message)]
+        count += len(found)
+        if count > PLAN_IDS_MAX:
+            raise RequestRefused(413, f"a plan has at most {PLAN_IDS_MAX} messages", "filter more")
+        for message in found:
+            yield message
         after = batch[-1].lookup_id
+        if places is not None:
+            places |= {lane_of(one.lookup_id): one.lookup_id for one in batch}
 
 
 def source_of(message: ReceivedMessage) -> str:

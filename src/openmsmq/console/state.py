@@ -14,6 +14,7 @@ from typing import Final
 
 from openmsmq.client._async.manager import Manager
 from openmsmq.console.desk.notes import LetterNotes
+from openmsmq.console.desk.pipeline_jobs import PipelineJob, PipelineJobs
 from openmsmq.console.desk.searches import Searches
 from openmsmq.console.desk.silences import Silences
 from openmsmq.console.limits import KEYS_MAX, SCAN_REST
@@ -66,6 +67,7 @@ class ConsoleState:
     sessions: Sessions = field(init=False)
     plans: Plans = field(init=False)
     searches: Searches = field(init=False)
+    jobs: PipelineJobs = field(init=False)
     silences: Silences = field(init=False)
     notes: LetterNotes = field(init=False)
     keys: OrderedDict[str, tuple[int, bytes]] = field(init=False)
@@ -87,6 +89,7 @@ class ConsoleState:
         self.sessions = Sessions(self.key, time.time)
         self.plans = Plans(self._audit_plan)
         self.searches = Searches(self.links, time.monotonic)
+        self.jobs = PipelineJobs(self._audit_job)
         self.silences = Silences(time.time)
         self.notes = LetterNotes(time.time)
         self.keepers = []
@@ -99,7 +102,7 @@ class ConsoleState:
     def keep_in(self, directory: Path, own: str) -> None:
         """Keep what people say of findings and dead letters in the directory of a manager."""
         self.silences = Silences(time.time, directory, own)
-        self.notes = LetterNotes(time.time, directory)
+        self.notes = LetterNotes(time.time, directory, own)
 
     def keep_minutes(
         self,
@@ -187,6 +190,12 @@ class ConsoleState:
         if self.keep_audit is not None:
             self.keep_audit(plan.token, act, asked.queue, words)
 
+    def _audit_job(self, job: PipelineJob, how: str) -> None:
+        act, words = f"{job.act} pipeline", f"{how}: {job.error}" if job.error else how
+        log_event(_log, "act", who=job.who, act=act, target=job.pipeline, reason=words)
+        if self.keep_audit is not None:
+            self.keep_audit(job.token, act, job.pipeline, words)
+
     async def close(self) -> None:
         """End all that runs."""
         for keeper in self.keepers:
@@ -194,5 +203,6 @@ class ConsoleState:
         if self.keepers:
             await asyncio.wait(self.keepers)
         await self.plans.close()
+        await self.jobs.close()
         await self.searches.close()
         await self.links.close()

@@ -1,15 +1,25 @@
-"""Messages as JSON objects, for the command line and for files ([MS-MQDMPR] 3.1.1.12)."""
+"""Messages as JSON objects, for the command line and for files ([MS-MQDMPR] 3.1.1.12).
+
+And messages like others: another text or label, and all else as it was.
+"""
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from openmsmq.errors import IllegalPropertyValue, IllegalPropertyVt, PropertyNotAllowed
+from openmsmq.errors import (
+    IllegalPropertyValue,
+    IllegalPropertyVt,
+    InvalidParameter,
+    PropertyNotAllowed,
+)
 from openmsmq.names.base import FormatName
+from openmsmq.properties.vartype import VarType
 from openmsmq.types.message import FIELDS, Message
 from openmsmq.types.received import ReceivedMessage
 
@@ -36,6 +46,10 @@ _WRITTEN: Final = tuple(name for name in FIELDS if name != "signer")
 _SETTABLE: Final = frozenset(_WRITTEN)
 _IGNORED: Final = frozenset({"text", *FACTS})
 "What a program may leave in an object that it sends on."
+ENCODINGS: Final = ("utf-8", "utf-16-le", "utf-8-sig", "utf-16")
+"What texts in bodies are written in."
+WIDE: Final = ("utf-16-le", "utf-16")
+"The same where the type of the body says so."
 
 
 def to_json(message: Message) -> dict[str, Json]:
@@ -108,3 +122,26 @@ _READERS: Final[Mapping[str, Callable[[str, object], bytes]]] = {
     "extension": _base64,
     "correlation_id": _hex,
 }
+
+
+def renewed(old: ReceivedMessage, *, text: str | None = None, **given: Any) -> Message:
+    """A message like `old` but for what is given; it lives for ever unless that says otherwise.
+
+    A text is written as the body there is: in its encoding.
+    """
+    if text is not None:
+        given["body"] = rewritten(old, text)
+    lives = {"time_to_be_received": None, "time_to_reach_queue": None}
+    return replace(from_json(to_json(old)), **{**lives, **given})
+
+
+def rewritten(old: ReceivedMessage, text: str) -> bytes:
+    """A text in the encoding of the body that it takes the place of."""
+    wide = old.body_type in (VarType.VT_LPWSTR, VarType.VT_BSTR)
+    for encoding in WIDE if wide else ENCODINGS:  # one letter in UTF-16 is one in UTF-8 with a null
+        try:
+            if old.body.decode(encoding).removesuffix("\0") == old.text:
+                return text.encode(encoding)
+        except UnicodeError:
+            continue
+    raise InvalidParameter("the body there is not a text that can be written anew: give it whole")

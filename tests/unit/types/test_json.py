@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.samples import DIRECT_TEXT, SECURITY, SENT, SOURCE, user_message
@@ -11,13 +12,17 @@ from tests.samples import DIRECT_TEXT, SECURITY, SENT, SOURCE, user_message
 from openmsmq.errors import (
     IllegalPropertyValue,
     IllegalPropertyVt,
+    InvalidParameter,
     LabelTooLong,
     MQError,
     PropertyNotAllowed,
 )
+from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import Acknowledge
-from openmsmq.types.json import FACTS, from_json, to_json
+from openmsmq.properties.vartype import VarType
+from openmsmq.types.json import FACTS, from_json, renewed, to_json
 from openmsmq.types.message import FIELDS, Message
+from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
 
 SIMPLE: dict[str, object] = {
@@ -153,3 +158,42 @@ def test_unknown_names_are_shown_within_a_bound() -> None:
     with pytest.raises(PropertyNotAllowed) as caught:
         from_json({"x" * 100_000: 1})
     assert len(caught.value.detail) < 200
+
+
+# Messages like others
+
+QUEUE = parse_format_name(r"DIRECT=OS:here\private$\orders")
+
+
+def old(**given: Any) -> ReceivedMessage:
+    """A message as a queue has it."""
+    packer = Packer(UUID(int=1))
+    return ReceivedMessage(packer.pack(Message(**given), QUEUE, message_id=7, sent_time=9))
+
+
+def test_all_that_is_not_said_is_as_it_was_but_for_the_lifetime() -> None:
+    given = {"label": "order 1", "priority": 5, "app_specific": 9, "extension": b"\0\1"}
+    found = renewed(old(body=b"x", time_to_be_received=60, **given), label="order 2")
+    assert (found.body, found.label, found.priority) == (b"x", "order 2", 5)
+    assert (found.app_specific, found.extension) == (9, b"\0\1")
+    assert (found.time_to_be_received, found.time_to_reach_queue) == (None, None)
+    assert renewed(old(body=b"x"), time_to_be_received=5).time_to_be_received == 5
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_a_text_is_in_the_encoding_of_the_body_there(encoding: str) -> None:
+    kind = VarType.VT_LPWSTR if encoding == "utf-16-le" else 0
+    found = renewed(old(body="grün".encode(encoding), body_type=kind), text="blau €")
+    assert (found.body, found.body_type) == ("blau €".encode(encoding), kind)
+
+
+def test_one_letter_is_not_taken_for_another_encoding() -> None:
+    found = renewed(old(body=b"a\0", body_type=VarType.VT_LPWSTR), text="b")
+    assert found.body == "b".encode("utf-16-le")
+    assert renewed(old(body=b"ab"), text="c").body == b"c"
+
+
+def test_what_is_no_text_is_not_written_anew() -> None:
+    with pytest.raises(InvalidParameter, match="give it whole"):
+        renewed(old(body=b"\xff\xfe\x00\xd8\x80\x81"), text="x")
+    assert renewed(old(body=b"\xff\xfe\x00\xd8\x80"), body=b"y").body == b"y"

@@ -195,6 +195,58 @@ def silences(*, directory: Path, as_json: bool) -> None:
     print_table(columns, rows)
 
 
+@console.command()
+@click.argument("queue")
+@click.argument("text")
+@click.option("--reason", default="", help="Why the dead letters failed, as the desk says it.")
+@click.option("--destination", default="", help="The queue that they were for.")
+@click.option("--labels", default="", help='Their labels with # for numbers: "order #".')
+@directory_options
+def note(*, directory: Path, as_json: bool, queue: str, text: str, **group: str) -> None:
+    """Write a note on a group of dead letters, for all who see it; an empty TEXT removes it.
+
+    QUEUE is where they are kept. Anyone with access to the directory can do this.
+
+    \b
+    Examples:
+      openmsmq console note '.\\DeadLetter$' 'Ann asks the shop' --labels 'order #' --data data
+    """
+    from openmsmq.console.desk.models import NewNote
+    from openmsmq.console.desk.notes import OWN, LetterNotes
+    from openmsmq.console.limits import NOTE_MAX
+
+    if len(text) > NOTE_MAX:
+        raise WrongUsage(f"a note has at most {NOTE_MAX} characters")
+    asked = NewNote(_path_name(queue), text=text, **group)
+    LetterNotes(time.time, directory).write(OWN, asked, "this computer")
+    if as_json:
+        print_json({"queue": asked.queue, "text": text, **group})
+    else:
+        click.echo(f"{'noted' if text.strip() else 'removed the note'}: {asked.queue}")
+
+
+@console.command()
+@directory_options
+def notes(*, directory: Path, as_json: bool) -> None:
+    """List the notes on groups of dead letters, the newest first.
+
+    \b
+    Examples:
+      openmsmq console notes --data data
+    """
+    from msgspec import to_builtins
+
+    from openmsmq.console.desk.notes import LetterNotes
+
+    found = LetterNotes(time.time, directory).all()
+    if as_json:
+        for one in found:
+            print_json({**to_builtins(one), "time": time_json(one.time)})
+        return
+    columns = ("TIME", "WHO", "QUEUE", "LABELS", "NOTE")
+    print_table(columns, [(time_text(o.time), o.who, o.queue, o.labels, o.text) for o in found])
+
+
 def _path_name(queue: str) -> str:
     r"""The name of a queue as the console shows it: `orders` is `.\private$\orders`."""
     return queue if set(queue) & set("\\=") else f".\\private$\\{queue}"

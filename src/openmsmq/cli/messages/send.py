@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import islice, repeat
 from typing import IO, Any, Final
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from openmsmq.properties.vartype import VarType
 from openmsmq.security.principals import parse_principal
 from openmsmq.types.access import Access
 from openmsmq.types.ids import SentId
+from openmsmq.types.json import renewed
 from openmsmq.types.message import Message
 
 NUMBER: Final = "{n}"
@@ -112,6 +113,7 @@ class MomentType(click.ParamType[datetime]):
 
 
 _SECONDS = click.FloatRange(0)
+_BY_DEFAULT: Final = click.core.ParameterSource.DEFAULT
 
 
 @click.command()
@@ -119,6 +121,12 @@ _SECONDS = click.FloatRange(0)
 @click.option("--body", help="The body as text.")
 @click.option("--body-file", type=click.File("rb"), help="The body as a file; - is stdin.")
 @click.option("--body-type", type=BodyType(), help="What the body is: 8 or VT_BSTR, ...")
+@click.option(
+    "--like",
+    nargs=2,
+    metavar="QUEUE LOOKUP-ID",
+    help="All that is not given is as in this message, but for its lifetime.",
+)
 @click.option("--count", type=click.IntRange(1), default=1, help="How many messages.")
 @click.option("--start", type=int, default=0, help="The number that {n} begins with.")
 @click.option("--label", default="", help="At most 249 characters.")
@@ -179,6 +187,7 @@ def send(
     as_json: bool,
     body: str | None,
     body_file: IO[bytes] | None,
+    like: tuple[str, str] | None,
     extension_file: IO[bytes] | None,
     signer: IO[bytes] | None,
     sender: str | None,
@@ -203,6 +212,7 @@ def send(
       openmsmq message send orders --body-file order.xml --time-to-be-received 60 --dead-letter
       openmsmq message send orders --body '<order/>' --dedup-id order-17 --delay 3600
       openmsmq message send "DIRECT=OS:there\\private$\\orders" --sign anna.pem --encrypt
+      openmsmq message send orders --like '.\\DeadLetter$' 108086391056891905 --body '<order/>'
       echo '{"id": 1}' | openmsmq message send orders --body-file -
     """
     if body is not None and body_file is not None:
@@ -211,7 +221,7 @@ def send(
         raise click.UsageError("Give --delay or --deliver-at, not both.")
     if dedup_id is not None and count > 1 and NUMBER not in dedup_id:
         raise click.UsageError(f"--dedup-id must contain {NUMBER}: each message needs its own id.")
-    given = {field: value for field, value in properties.items() if value is not None}
+    given = _given(properties, only_said=like is not None)
     if extension_file is not None:
         given["extension"] = extension_file.read()
     if signer is not None:
@@ -219,13 +229,14 @@ def send(
         given["signer"] = MessageSigner.from_pem(signer.read(), sender=who)
     elif sender is not None:
         raise click.UsageError("--sender needs --sign.")
-    given["body"] = body_file.read() if body_file is not None else body or b""
+    if body_file is not None:
+        given["body"] = body_file.read()
     numbers = range(start, start + count)
-    messages = _numbered(given, numbers)
     terms = Terms(dedup_id, numbers, delay if deliver_at is None else deliver_at)
     with location.open() as manager, manager.open_queue(name, access=Access.SEND) as queue:
+        messages, recoverable = _messages(manager, like, body, given, numbers)
         together = transactional or _is_transactional(queue)
-        if location.is_embedded and not (together or given["recoverable"]):
+        if location.is_embedded and not (together or recoverable):
             say(EXPRESS)
         with progress("sending", count, shown=not sys.stdout.isatty()) as advance:
             send_all = _send_together if together else _send
@@ -239,6 +250,35 @@ def _is_transactional(queue: Queue) -> bool:
         return queue.info().transactional
     except AccessDenied:
         return False
+
+
+def _given(properties: dict[str, Any], *, only_said: bool) -> dict[str, Any]:
+    """The properties that are given: also by defaults, or only those that were said."""
+    source = click.get_current_context().get_parameter_source
+    return {
+        name: value
+        for name, value in properties.items()
+        if value is not None and not (only_said and source(name) is _BY_DEFAULT)
+    }
+
+
+def _messages(
+    manager: Manager,
+    like: tuple[str, str] | None,
+    text: str | None,
+    given: dict[str, Any],
+    numbers: range,
+) -> tuple[Iterator[Message], bool]:
+    """The messages, like one in a queue or new ones, and whether they are recoverable."""
+    if like is None:
+        given.setdefault("body", text or b"")
+        return _numbered(given, numbers), given["recoverable"]
+    place, lookup = like
+    if not (lookup.isascii() and lookup.isdecimal()):
+        raise click.UsageError(f"--like: {lookup!r} is not a lookup identifier.")
+    with manager.open_queue(place, access=Access.PEEK) as queue:
+        same = renewed(queue.peek_by_lookup_id(int(lookup)), text=text, **given)
+    return repeat(same, len(numbers)), same.recoverable
 
 
 def _numbered(given: dict[str, Any], numbers: range) -> Iterator[Message]:

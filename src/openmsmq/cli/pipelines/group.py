@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -213,8 +214,9 @@ def stop(name: str, *, timeout: float, runs: Path | None, as_json: bool) -> None
 
 @pipeline.command()
 @click.argument("archive")
+@click.option("--progress", is_flag=True, help="With --json: a line before each file, too.")
 @json_option
-def verify(archive: str, *, as_json: bool) -> None:
+def verify(archive: str, *, progress: bool, as_json: bool) -> None:
     """Check that ARCHIVE has every message once.
 
     ARCHIVE is the TOML file of the pipeline, or the folder or URI of the archive. Batches and
@@ -228,7 +230,12 @@ def verify(archive: str, *, as_json: bool) -> None:
     """
     from openmsmq.pipelines.archive.verify import verify as verify_archive
 
-    found = _checked(lambda: verify_archive(_place(archive)))
+    def show(done: int, of: int) -> None:
+        if progress and as_json:
+            print_json({"event": "file", "done": done, "of": of})
+            sys.stdout.flush()
+
+    found = _checked(lambda: verify_archive(_place(archive), show))
     if as_json:
         print_json(asdict(found))
     else:

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import click
 
+from openmsmq.access.decisions import decide, entries_of
 from openmsmq.access.tokens import Tokens
 from openmsmq.access.users import Users
 from openmsmq.cli.options import ManagerLocation, manager_options, queue_argument
 from openmsmq.cli.output import print_json, print_properties, print_table
-from openmsmq.security.access import CARE, QueueRights
-from openmsmq.security.access_check import Decision, Token, check_access
+from openmsmq.security.access import QueueRights
 from openmsmq.security.descriptor import Ace, AceType, Acl, SecurityDescriptor
 from openmsmq.security.permissions import format_rights, parse_entry, parse_rights
 from openmsmq.security.principals import (
-    ANONYMOUS_TOKEN,
-    EVERYONE_TOKEN,
-    authenticated_token,
     format_principal,
     parse_principal,
 )
 from openmsmq.security.sddl import format_sddl, parse_sddl
-from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, EVERYONE
-from openmsmq.types.caller import Grant, Right
-
-_NEEDED: Final[tuple[tuple[QueueRights, Right], ...]] = (
-    (QueueRights.WRITE_MESSAGE, "send"),
-    (QueueRights.PEEK_MESSAGE, "peek"),
-    (QueueRights.DELETE_MESSAGE, "read"),
-    (QueueRights.DELETE_JOURNAL_MESSAGE, "read"),
-    (QueueRights.GET_QUEUE_PROPERTIES, "watch"),
-    (QueueRights.GET_QUEUE_PERMISSIONS, "watch"),
-)
-_WITHOUT_ADMIN: Final = sum(int(right) for right, _ in _NEEDED)
-_WORDS: Final = {AceType.ALLOWED: "allow", AceType.DENIED: "deny", AceType.AUDIT: "audit"}
+from openmsmq.security.sid import ADMINISTRATORS
+from openmsmq.types.caller import Grant
 
 
 @click.group()
@@ -126,55 +112,29 @@ def check(name: str, *, location: ManagerLocation, as_json: bool, who: str, righ
     """
     wanted = parse_rights(rights, QueueRights)
     queue_name, sddl = _read(location, name)
-    descriptor = parse_sddl(sddl)
-    token, grant = _identify(location, who)
-    decision = check_access(descriptor, token, wanted)
-    allowed, words = decision.is_granted, _explained(descriptor, decision)
-    if not allowed and ADMINISTRATORS in token and not wanted & ~CARE:
-        allowed, words = True, "administrators may always do that, whatever the list says"
-    if allowed and grant is not None and not _role_allows(grant, wanted, queue_name):
-        allowed, words = False, f"the role {grant.role} of {who} does not allow it here"
+    grant = _grant(location, who)
+    verdict = decide(parse_sddl(sddl), who, wanted, queue_name, grant)
     if as_json:
         print_json(
             {
                 "queue": queue_name,
                 "who": format_principal(parse_principal(who)),
                 "rights": format_rights(wanted, QueueRights),
-                "allowed": allowed,
-                "entry": None if decision.place is None else decision.place + 1,
-                "reason": words,
+                "allowed": verdict.allowed,
+                "entry": verdict.entry,
+                "reason": verdict.reason,
                 "role": None if grant is None else grant.role,
             }
         )
     else:
-        click.echo(f"{'allowed' if allowed else 'denied'}: {words}")
-    if not allowed:
+        click.echo(f"{'allowed' if verdict.allowed else 'denied'}: {verdict.reason}")
+    if not verdict.allowed:
         raise SystemExit(1)
 
 
 def _read(location: ManagerLocation, name: str) -> tuple[str, str]:
     with location.open() as manager, manager.open_queue(name) as found:
         return found.name, found.permissions()
-
-
-def _identify(location: ManagerLocation, who: str) -> tuple[Token, Grant | None]:
-    """Who someone is to the access check, and its role, if it is known here."""
-    sid = parse_principal(who)
-    if sid == ANONYMOUS:
-        return ANONYMOUS_TOKEN, None
-    if sid == EVERYONE:
-        return EVERYONE_TOKEN, None
-    grant = _grant(location, who)
-    if grant is not None:
-        return grant.sids, grant
-    return authenticated_token(sid), None
-
-
-def _role_allows(grant: Grant, wanted: QueueRights, queue: str) -> bool:
-    """Whether a role allows all of these rights on a queue."""
-    needed: set[Right] = {role for right, role in _NEEDED if wanted & right}
-    needed |= {"admin"} if wanted & ~_WITHOUT_ADMIN else set()
-    return all(grant.allows(right, queue) for right in needed)
 
 
 def _grant(location: ManagerLocation, who: str) -> Grant | None:
@@ -228,33 +188,12 @@ def _changed(
     return replace(before, dacl=Acl((*denied, *kept, *allowed)))
 
 
-def _explained(descriptor: SecurityDescriptor, decision: Decision) -> str:
-    """Why it is so, in words."""
-    if decision.reason == "no list":
-        return "the queue has no list of permissions, so that it is open"
-    if decision.reason == "owner":
-        return "the owner of a queue may read and change its permissions"
-    if decision.place is None:
-        missing = format_rights(decision.missing, QueueRights)
-        return f"no entry allows {missing}"
-    assert descriptor.dacl is not None
-    kind, who, rights = _row(descriptor.dacl.aces[decision.place])
-    return f"entry {decision.place + 1} decides: {kind} {who} {rights}"
-
-
-def _row(ace: Ace) -> tuple[str, str, str]:
-    kind = _WORDS.get(ace.type, str(ace.type))  # type: ignore[call-overload]
-    who = "" if ace.sid is None else format_principal(ace.sid)
-    return kind, who, format_rights(ace.mask, QueueRights)
-
-
 def _print(name: str, descriptor: SecurityDescriptor, *, as_json: bool) -> None:
     owner = "" if descriptor.owner is None else format_principal(descriptor.owner)
-    rows = None if descriptor.dacl is None else [_row(ace) for ace in descriptor.dacl.aces]
+    rows = entries_of(descriptor)
     sddl = format_sddl(descriptor)
     if as_json:
-        keys = ("type", "who", "rights")
-        entries = None if rows is None else [dict(zip(keys, row, strict=True)) for row in rows]
+        entries = None if rows is None else [row._asdict() for row in rows]
         print_json({"name": name, "owner": owner, "entries": entries, "sddl": sddl})
         return
     print_properties([("name", name), ("owner", owner), ("sddl", sddl)])

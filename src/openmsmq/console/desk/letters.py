@@ -17,7 +17,8 @@ from openmsmq.client._async.manager import Manager, Queue
 from openmsmq.console.desk.kinds import REFUSED, is_error_queue, is_letter_queue
 from openmsmq.console.desk.models import LetterGroup, LettersView
 from openmsmq.console.filters import label_shape
-from openmsmq.console.limits import GROUPS_MAX, LETTERS_MAX, REASON_MAX, SCAN_BATCH
+from openmsmq.console.limits import GROUPS_MAX, LETTERS_MAX, REASON_MAX
+from openmsmq.console.pace import Pace
 from openmsmq.console.views import reason_of
 from openmsmq.errors import AccessDenied, QueueNotFound
 from openmsmq.types.access import Access
@@ -86,9 +87,11 @@ async def letters_of(manager: Manager, wanted: LettersWanted) -> LettersView:
 async def _group(queue: Queue, info: QueueInfo, wanted: LettersWanted, groups: _Groups) -> bool:
     """Count the messages of a queue by kind; False if there are too many to look at."""
     after = looked_at = 0
-    while batch := await queue.peek_many(SCAN_BATCH, timeout=0, after=after):
-        for message in batch:
-            _count(message, info, wanted, groups)
+    pace = Pace()
+    while batch := await queue.peek_many(pace.size, timeout=0, after=after):
+        with pace.turn(batch):
+            for message in batch:
+                _count(message, info, wanted, groups)
         after = batch[-1].lookup_id
         looked_at += len(batch)
         if looked_at >= LETTERS_MAX or len(groups) > GROUPS_MAX:

@@ -89,6 +89,17 @@ class StoryEvent(Struct):
     lookup_id: str
 
 
+class MessageTaker(Struct):
+    """Someone who took a message, or looked at it."""
+
+    time: datetime
+    manager: str
+    who: str
+    "Empty where that is not known."
+    how: str
+    queue: str
+
+
 class Story(Struct):
     """The life of a message, as all managers of the console know it."""
 
@@ -99,6 +110,10 @@ class Story(Struct):
     clocks: dict[str, float] = {}
     """By how many seconds, or more, the clocks of managers are ahead of that of the sender, or
     behind it if the number is negative: only those that must be wrong.
+    """
+    readers: list[MessageTaker] = []
+    """Who took it or gave it back; also who looked at it, for administrators, where that is written
+    down (`console.audit_reads`).
     """
 
 

@@ -87,6 +87,11 @@ def lane_of(lookup: int) -> int:
     return lookup >> ARRIVAL_BITS
 
 
+def lane_start(lane: int) -> int:
+    """The first lookup identifier of a lane."""
+    return lane * _LANE
+
+
 async def place_since(queue: Queue, lane: int, time: datetime) -> int:
     """The first place of a lane from which on all messages came at a time or later.
 

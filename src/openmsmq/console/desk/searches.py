@@ -17,13 +17,13 @@ from openmsmq.console.desk.models import HistoryHit, NewSearch, SearchView
 from openmsmq.console.filters import Filter, is_like
 from openmsmq.console.limits import (
     LOGIN_SEARCHES_MAX,
-    SCAN_BATCH,
     SEARCH_HITS_MAX,
     SEARCH_SILENCE_S,
     SEARCHES_KEPT_MAX,
     SEARCHES_MAX,
 )
 from openmsmq.console.links import Links
+from openmsmq.console.pace import Pace
 from openmsmq.console.problems import RequestRefused
 from openmsmq.errors import AccessDenied, MQError, QueueNotFound
 from openmsmq.types.access import Access
@@ -111,13 +111,15 @@ class Search:
 
     async def _look(self, name: str, manager: Manager, info: QueueInfo) -> str:
         """Look at the messages of one queue; why it could not be opened, if so."""
+        pace = Pace()
         try:
             async with await manager.open_queue(info.name, access=Access.PEEK) as queue:
                 while not self.is_full:
                     async with self.turn():
                         after = self.places.get((name, info.name), 0)
-                        batch = await queue.peek_many(SCAN_BATCH, timeout=0, after=after)
-                        self._take(name, info.name, batch)
+                        batch = await queue.peek_many(pace.size, timeout=0, after=after)
+                        with pace.turn(batch):
+                            self._take(name, info.name, batch)
                     if not batch:
                         return ""
                 self.complete = False

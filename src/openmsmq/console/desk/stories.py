@@ -10,10 +10,21 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from openmsmq.console.desk.models import StoryEvent
+from openmsmq.console.desk.models import MessageTaker, StoryEvent
 
 HEARD: Final = ("reached", "delivered", "handed_over")
 "What a sender writes down when another manager has the message."
+READ: Final = {
+    "received": "received it",
+    "reserved": "reserved it for a subscription",
+    "returned": "gave it back: its subscription ended",
+    "aborted": "gave it back: its transaction was aborted",
+    "put_back": "gave it back: it disconnected before the answer",
+    "redirected": "sent it again",
+    "moved": "moved it",
+    "purged": "purged it",
+}
+"What a manager writes down when someone has a message, in words."
 _TICK: Final = 1.0
 "Times are whole seconds."
 
@@ -33,6 +44,16 @@ def clock_differences(sender: str, events: Sequence[StoryEvent]) -> dict[str, fl
         if name != sender and max(behind, ahead) > _TICK:
             found[name] = ahead if ahead > _TICK else -behind
     return found
+
+
+def readers_of(events: Sequence[StoryEvent], looks: Sequence[MessageTaker]) -> list[MessageTaker]:
+    """Who took a message, gave it back or looked at it, in this order of time."""
+    taken = [
+        MessageTaker(one.time, one.manager, one.by, READ[one.event], one.queue)
+        for one in events
+        if one.event in READ
+    ]
+    return sorted([*taken, *looks], key=lambda one: one.time)
 
 
 def in_order(events: Sequence[StoryEvent], clocks: dict[str, float]) -> list[StoryEvent]:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from openmsmq.client.limits import AUDIT_PAGE
 from openmsmq.console.attention import FORECAST_FROM_S, disk_findings, findings_of
-from openmsmq.console.desk.audits import newest_entries
+from openmsmq.console.desk.audits import entries_about, newest_entries
 from openmsmq.console.desk.kinds import letters_in, waiting_in
 from openmsmq.console.desk.models import NewSilence
 from openmsmq.console.limits import LISTENERS_MAX, TOPICS_MAX
@@ -192,8 +192,10 @@ async def audit(call: ApiCall) -> list[dict[str, Any]]:
     """What was denied, and what administrators did; the oldest first."""
     count = call.number("limit", AUDIT_PAGE, 1, AUDIT_PAGE) or AUDIT_PAGE
     after, before = call.number("after", 0, 0, U64_MAX), call.number("before", None, 0, U64_MAX)
-    manager = await call.manager()
-    if before is not None or call.flag("newest"):
+    manager, target = await call.manager(), call.text("target").casefold()
+    if target:
+        found = await entries_about(manager, lambda one: one.target.casefold() == target, count)
+    elif before is not None or call.flag("newest"):
         found = await newest_entries(manager, before, count)
     else:
         found = await manager.audit(after=after or 0, limit=count)
@@ -351,6 +353,7 @@ MANAGER_ROUTES: Final = (
             "after": "the number of the entry before",
             "before": "the last entries before the one with this number",
             "newest": "true: the last entries",
+            "target": "only entries about this queue, the newest first, of the last 2,000",
             "limit": "entries in the answer",
         },
     ),

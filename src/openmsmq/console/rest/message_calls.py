@@ -6,7 +6,6 @@ import time
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -34,13 +33,14 @@ from openmsmq.console.models import (
     MessageView,
     SentView,
 )
+from openmsmq.console.pace import Pace
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute, lookup_of
 from openmsmq.console.views import decoded_view, message_details, message_view
 from openmsmq.errors import MessageNotFound
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
-from openmsmq.types.json import from_json, to_json
+from openmsmq.types.json import from_json, renewed, to_json
 from openmsmq.types.message import Message
 from openmsmq.types.received import ReceivedMessage
 
@@ -88,16 +88,18 @@ async def _scan(
     found: list[MessageView] = []
     looked_at = 0
     until = time.monotonic() + SCAN_S
-    size = min(limit, SCAN_BATCH) if not wanted.text else SCAN_BATCH
+    pace = Pace()
     while looked_at < SCAN_MAX and (looked_at == 0 or time.monotonic() < until):
         async with call.state.scanning() if wanted.text else nullcontext():
+            size = pace.size if wanted.text else min(SCAN_BATCH, limit - len(found))
             batch = await walk.next(size)
-            for message in batch:
-                looked_at += 1
-                if wanted.matches(message):
-                    found.append(view(message))
-                    if len(found) == limit:
-                        return found, looked_at, message.lookup_id
+            with pace.turn(batch):
+                for message in batch:
+                    looked_at += 1
+                    if wanted.matches(message):
+                        found.append(view(message))
+                        if len(found) == limit:
+                            return found, looked_at, message.lookup_id
         if not batch:
             return found, looked_at, None
     return found, looked_at, walk.at
@@ -146,23 +148,7 @@ async def _message_to_send(call: ApiCall, asked: MessageToSend) -> Message:
         asked.like.queue, access=Access.PEEK
     ) as queue:
         old = await queue.peek_by_lookup_id(known)
-    if asked.text is not UNSET:
-        given["body"] = rewritten(old, asked.text)
-    lives = {"time_to_be_received": None, "time_to_reach_queue": None}
-    return replace(from_json(to_json(old)), **{**lives, **given})
-
-
-def rewritten(old: ReceivedMessage, text: str) -> bytes:
-    """A text in the encoding of the body that it takes the place of."""
-    for encoding in ENCODINGS:
-        try:
-            if old.body.decode(encoding).removesuffix("\0") == old.text:
-                return text.encode(encoding)
-        except UnicodeError:
-            continue
-    raise RequestRefused(
-        422, "the body there is not a text that can be written anew", "give a body in base64"
-    )
+    return renewed(old, text=None if asked.text is UNSET else asked.text, **given)
 
 
 async def show_message(call: ApiCall) -> MessageDetails:
@@ -281,8 +267,6 @@ SAID: Final = (
     *("correlation_id", "time_to_be_received"),
 )
 "What a request says of a message beside its body."
-ENCODINGS: Final = ("utf-8", "utf-16-le", "utf-8-sig", "utf-16")
-"What texts in bodies are written in."
 _QUEUE: Final = "/managers/{manager}/queues/{queue}"
 _FILTER: Final = {"filter": "which messages; see the grammar in docs/console.md"}
 MESSAGE_ROUTES: Final = (

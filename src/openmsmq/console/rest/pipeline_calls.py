@@ -1,16 +1,21 @@
-"""Pipelines of Spark over REST: their runs on this computer, and how to stop one."""
+"""Pipelines of Spark over REST: their runs on this computer; to run, stop and verify one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from openmsmq.console.desk.pipeline_jobs import Act, PipelineJob
+from openmsmq.console.details import PipelineJobView
 from openmsmq.console.models import PipelineView
 from openmsmq.console.problems import RequestRefused
-from openmsmq.console.rest.calls import ApiCall, ApiRoute
+from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 
 if TYPE_CHECKING:
     from openmsmq.pipelines.state import Run
 
+ARCHIVE: Final = "archive"
+_JOBS: Final = list[PipelineJobView]
 ACTIVE: Final = ("running", "stopping")
 "States of a pipeline that has not ended."
 
@@ -45,6 +50,57 @@ async def stop_pipeline(call: ApiCall) -> PipelineView:
     return _view(runs.find(name))
 
 
+async def run_pipeline(call: ApiCall) -> ApiReply:
+    """Run a pipeline that has run here before, again as its file says."""
+    call.require("admin")
+    return await _begin(call, "run")
+
+
+async def verify_archive(call: ApiCall) -> ApiReply:
+    """Check that the archive of a pipeline has every message once."""
+    call.require("operate")
+    return await _begin(call, "verify")
+
+
+async def _begin(call: ApiCall, act: Act) -> ApiReply:
+    from openmsmq.pipelines.state import Runs
+
+    runs, name = Runs(), call.part("pipeline")
+    if name not in runs.names():
+        raise RequestRefused(404, f"there is no pipeline {name[:40]!r}")
+    found = runs.find(name)
+    if act == "run" and found.state in ACTIVE:
+        raise RequestRefused(409, f"the pipeline {name} runs")
+    if act == "verify" and found.kind != ARCHIVE:
+        raise RequestRefused(422, f"{name} makes no archive, it is of the kind {found.kind}")
+    if not _is_there(found):
+        raise RequestRefused(422, f"its file {found.file or '(none)'} is not there any more")
+    job = PipelineJob(name, act, found.file, call.login.who, call.login.token)
+    await call.state.jobs.begin(job)
+    return ApiReply(job.view(), {"Location": f"/api/v1/jobs/{job.id}"}, 202)
+
+
+async def jobs(call: ApiCall) -> list[PipelineJobView]:
+    """What was begun in this console, the newest first."""
+    call.require("watch")
+    return [job.view() for job in call.state.jobs.all()]
+
+
+async def show_job(call: ApiCall) -> PipelineJobView:
+    """How a job stands."""
+    call.require("watch")
+    return call.state.jobs.find(call.part("job")).view()
+
+
+async def stop_job(call: ApiCall) -> PipelineJobView:
+    """Let a job end: a run after the batch that it is at, a verification at once."""
+    call.require("operate")
+    job = call.state.jobs.find(call.part("job"))
+    await call.state.jobs.stop(job)
+    call.audit(f"stop {job.act} pipeline", job.pipeline)
+    return job.view()
+
+
 def _view(run: Run) -> PipelineView:
     batch = run.progress
     return PipelineView(
@@ -61,7 +117,13 @@ def _view(run: Run) -> PipelineView:
         lag=None if batch is None else batch.lag,
         oldest=None if batch is None else batch.oldest,
         error=run.error,
+        can_run=run.state not in ACTIVE and _is_there(run),
     )
+
+
+def _is_there(run: Run) -> bool:
+    """Whether the file is where it was."""
+    return Path(run.file).is_file()
 
 
 PIPELINE_ROUTES: Final = (
@@ -81,4 +143,25 @@ PIPELINE_ROUTES: Final = (
         stop_pipeline,
         PipelineView,
     ),
+    ApiRoute(
+        "POST",
+        "/pipelines/{pipeline}/run",
+        "admin",
+        "Run a pipeline again that has run on the computer of the console, as its file says",
+        run_pipeline,
+        PipelineJobView,
+        status=202,
+    ),
+    ApiRoute(
+        "POST",
+        "/pipelines/{pipeline}/verify",
+        "operate",
+        "Check that the archive of a pipeline has every message once",
+        verify_archive,
+        PipelineJobView,
+        status=202,
+    ),
+    ApiRoute("GET", "/jobs", "watch", "Runs and verifications begun here", jobs, _JOBS),
+    ApiRoute("GET", "/jobs/{job}", "watch", "How one stands", show_job, PipelineJobView),
+    ApiRoute("POST", "/jobs/{job}/stop", "operate", "Let one end", stop_job, PipelineJobView),
 )

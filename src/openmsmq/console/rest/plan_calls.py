@@ -6,13 +6,17 @@ import asyncio
 from typing import Final
 
 from openmsmq.client._async.manager import Manager
-from openmsmq.console.desk.models import Story, StoryEvent
-from openmsmq.console.desk.stories import clock_differences, in_order
+from openmsmq.console.desk.audits import entries_about
+from openmsmq.console.desk.models import MessageTaker, Story, StoryEvent
+from openmsmq.console.desk.stories import clock_differences, in_order, readers_of
+from openmsmq.console.limits import READERS_MAX
 from openmsmq.console.models import NewPlan, PlanRun, PlanView
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.errors import InvalidParameter, MQError
 
+LOOK: Final = "look at message"
+"What the audit log calls it (`message_calls`)."
 ASKED_WITHIN_S: Final = 2.0
 "How long a manager may take to tell what it knows of a message."
 
@@ -33,8 +37,11 @@ async def list_plans(call: ApiCall) -> list[PlanView]:
 
 
 async def show_plan(call: ApiCall) -> PlanView:
-    """How a plan stands."""
-    return call.state.plans.find(call.part("plan"), call.login.token).view()
+    """How a plan stands, and what has come since it was frozen, if that is asked for."""
+    plan, newer = call.state.plans.find(call.part("plan"), call.login.token), call.flag("newer")
+    if newer:
+        await call.state.plans.count_newer(plan, call.link(plan.asked.manager))
+    return plan.view(newer=newer)
 
 
 async def run_plan(call: ApiCall) -> ApiReply:
@@ -85,7 +92,26 @@ async def explain(call: ApiCall) -> Story:
     origin = message_id.partition("\\")[0].lower()
     sender = next((name for name, (_, _, id) in zip(names, found, strict=True) if id == origin), "")
     clocks = clock_differences(sender, events)
-    return Story(message_id, in_order(events, clocks), asked, clocks)
+    looks = [look for name in names for look in await _looks(call, name, message_id)]
+    readers = readers_of(events, looks)
+    return Story(message_id, in_order(events, clocks), asked, clocks, readers)
+
+
+async def _looks(call: ApiCall, name: str, message_id: str) -> list[MessageTaker]:
+    """Who looked at a message in the console, for administrators, if that is written down."""
+    if not call.state.settings.audit_reads:
+        return []
+    wanted = message_id.strip("{}").casefold()
+    try:
+        async with asyncio.timeout(ASKED_WITHIN_S):
+            found = await entries_about(
+                await call.link(name).manager(),
+                lambda one: one.act == LOOK and one.reason.casefold().endswith(wanted),
+                READERS_MAX,
+            )
+    except (TimeoutError, MQError, OSError):
+        return []
+    return [MessageTaker(one.time, name, one.who, "looked at it", one.target) for one in found]
 
 
 async def _ask(call: ApiCall, name: str, message_id: str) -> tuple[str, list[StoryEvent], str]:
@@ -119,7 +145,15 @@ PLAN_ROUTES: Final = (
         status=201,
     ),
     ApiRoute("GET", "/plans", "watch", "The plans of this login", list_plans, list[PlanView]),
-    ApiRoute("GET", "/plans/{plan}", "watch", "How a plan stands", show_plan, PlanView),
+    ApiRoute(
+        "GET",
+        "/plans/{plan}",
+        "watch",
+        "How a plan stands",
+        show_plan,
+        PlanView,
+        query={"newer": "true: count messages that match and came after it was made (`peek`)"},
+    ),
     ApiRoute(
         "POST",
         "/plans/{plan}/run",

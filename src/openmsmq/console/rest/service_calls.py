@@ -22,13 +22,21 @@ from openmsmq.console.models import (
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 from openmsmq.types.caller import RIGHTS, TokenInfo
-from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionInfo
+from openmsmq.types.peers import DependentInfo, RecordingInfo, SessionDetails, SessionInfo
 
 
 async def sessions(call: ApiCall) -> list[SessionRow]:
     """Connections of other managers and of programs, and those to other managers."""
     found = await (await call.manager()).control.sessions()
     return [SessionRow(**asdict(one)) for one in found]
+
+
+async def show_session(call: ApiCall) -> SessionDetails:
+    """A connection: its window and last packets without their content, or the open queues."""
+    name = call.part("session")
+    control = (await call.manager()).control
+    _require(name, "session", await control.sessions())
+    return await control.session(name)
 
 
 async def dependents(call: ApiCall) -> list[DependentInfo]:
@@ -194,6 +202,14 @@ _MANAGER: Final = "/managers/{manager}"
 _RECORDING: Final = f"{_MANAGER}/recordings/{{recording}}"
 SERVICE_ROUTES: Final = (
     ApiRoute("GET", f"{_MANAGER}/sessions", "watch", "Sessions", sessions, list[SessionRow]),
+    ApiRoute(
+        "GET",
+        f"{_MANAGER}/sessions/{{session}}",
+        "watch",
+        "A session: its window and last packets, or the queues that it has open",
+        show_session,
+        SessionDetails,
+    ),
     ApiRoute(
         "GET",
         f"{_MANAGER}/dependents",

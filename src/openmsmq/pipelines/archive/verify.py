@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from itertools import pairwise
@@ -31,8 +31,13 @@ class Verification:
     faults: tuple[str, ...] = ()
 
 
-def verify(given: ArchivePlace | Path | str) -> Verification:
-    """Compare the files of an archive with what its commits say, and these with one another."""
+def verify(
+    given: ArchivePlace | Path | str, on_file: Callable[[int, int], None] = lambda done, of: None
+) -> Verification:
+    """Compare the files of an archive with what its commits say, and these with one another.
+
+    `on_file` is called before each file with the number of those that were read, and of all.
+    """
     place = given if isinstance(given, ArchivePlace) else place_of(given)
     store = place.open()
     entries = list(store.entries())
@@ -44,15 +49,24 @@ def verify(given: ArchivePlace | Path | str) -> Verification:
         if file.source:
             queues[file.source] += file.rows
     faults = [*_faults_of_batches(entries)]
+    watched = _watched(files, on_file)
     if isinstance(store, Folder):
         faults += _faults_of_entries(entries)
-        faults += _faults_of_files(store, files)
+        faults += _faults_of_files(store, watched)
     else:
-        faults += _faults_of_rows(store, entries, files)
+        faults += _faults_of_rows(store, entries, watched)
     size = sum(file.bytes for file in files)
     rows = sum(file.rows for file in files)
     batches = entries[-1].batch - entries[0].batch + 1
     return Verification(batches, len(files), rows, size, dict(queues), tuple(faults))
+
+
+def _watched(files: Sequence[File], on_file: Callable[[int, int], None]) -> Iterator[File]:
+    """Files one after the other, with word of each to who looks on."""
+    for done, file in enumerate(files):
+        on_file(done, len(files))
+        yield file
+    on_file(len(files), len(files))
 
 
 def _faults_of_batches(entries: Iterable[ManifestEntry]) -> Iterator[str]:
@@ -135,9 +149,11 @@ def _faults_of_files(folder: Folder, files: Iterable[File]) -> Iterator[str]:
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
 
-    known = {file.path: file for file in files}
+    known: set[str] = set()
     data = folder.data.path
-    for path, file in known.items():
+    for file in files:
+        path = file.path
+        known.add(path)
         place = data / path
         try:
             with place.open("rb") as opened:

@@ -31,6 +31,22 @@ def test_a_console_needs_a_manager() -> None:
     assert CliRunner().invoke(main, ["console"]).exit_code == 2
 
 
+def test_notes_are_written_listed_and_removed(tmp_path: Path) -> None:
+    def run(*words: str, code: int = 0) -> str:
+        done = CliRunner().invoke(main, ["console", *words, "--data", str(tmp_path)])
+        assert done.exit_code == code, done.output
+        return done.output
+
+    group = ("--reason", "late", "--destination", "orders", "--labels", "order #")
+    assert run("note", ".\\DeadLetter$", "Ann asks", *group) == "noted: .\\DeadLetter$\n"
+    (found,) = map(json.loads, run("notes", "--json").splitlines())
+    assert (found["text"], found["labels"], found["manager"]) == ("Ann asks", "order #", "")
+    assert "Ann asks" in run("notes")
+    assert run("note", ".\\DeadLetter$", "", *group).startswith("removed")
+    assert run("notes", "--json") == ""
+    assert "at most" in run("note", "orders", "x" * 501, code=2)
+
+
 def test_findings_are_silenced_and_heard_again(tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = CliRunner().invoke(main, ["console", *words, "--data", str(tmp_path)])

@@ -56,6 +56,23 @@ def test_every_property_can_be_given(orders: Cli, tmp_path: Path) -> None:
     assert (message.time_to_be_received, message.time_to_reach_queue) == (60, 3601)
 
 
+def test_a_message_is_like_another_but_for_what_is_said(orders: Cli) -> None:
+    orders("queue", "create", "old")
+    orders("message", "send", "old", "--body", "a", "--label", "l", "--priority", "6", "--journal")
+    with orders.open() as manager:
+        lookup = str(manager.open_queue("old").peek(timeout=0).lookup_id)
+    same = sent(orders, "--like", "old", lookup)
+    assert (same.text, same.label, same.priority, same.journal) == ("a", "l", 6, True)
+    other = sent(
+        orders, "--like", "old", lookup, "--body", "b", "--label", "", "--app-specific", "4"
+    )
+    assert (other.text, other.label, other.priority, other.app_specific) == ("b", "", 6, 4)
+    bytes_ = sent(orders, "--like", "old", lookup, "--body-file", "-", stdin=b"\xff")
+    assert (bytes_.body, bytes_.label) == (b"\xff", "l")
+    orders("message", "send", "orders", "--like", "old", "x", code=2)
+    orders("message", "send", "orders", "--like", "old", "1", code=1)
+
+
 def test_a_dead_letter_queue_can_be_named(orders: Cli) -> None:
     """DMPR-071."""
     with orders.open() as manager:

@@ -86,6 +86,9 @@ def test_an_archive_is_verified(tmp_path: Path) -> None:
     result = call("verify", str(tmp_path), "--json", code=1)
     assert json.loads(result.stdout)["faults"] == ["batch 2 follows batch 0"]
     assert "batch 2 follows batch 0" in result.stderr
+    lines = call("verify", str(tmp_path), "--json", "--progress", code=1).stdout.splitlines()
+    steps = [json.loads(line) for line in lines[:-1]]
+    assert [(one["done"], one["of"]) for one in steps] == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_a_wrong_file_is_wrong_usage(tmp_path: Path) -> None:

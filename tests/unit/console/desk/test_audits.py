@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.console.harness import Desk, at_desk
 
-from openmsmq.console.desk.audits import newest_entries
+from openmsmq.console.desk.audits import entries_about, newest_entries
+from openmsmq.console.limits import AUDIT_LOOK_MAX
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,19 @@ def test_they_are_found_without_reading_the_log(
     wanted = range(max(first, (first + count if before is None else before) - most), end)
     assert [one.number for one in found] == list(wanted)
     assert log.asked <= 45
+
+
+def test_entries_about_something_are_looked_for_in_a_bounded_part() -> None:
+    async def find(log: Any, count: int) -> list[int]:
+        found = await entries_about(log, lambda one: one.number % 7 == 0, count)
+        return [one.number for one in found]
+
+    assert asyncio.run(find(Log(1, 30), 9)) == [28, 21, 14, 7]
+    assert asyncio.run(find(Log(1, 30), 2)) == [28, 21]
+    assert asyncio.run(find(Log(40, 0), 2)) == []
+    long = asyncio.run(find(Log(1, 10_000), 5000))
+    assert (long[0], long[-1] > 10_000 - 2 * AUDIT_LOOK_MAX) == (9996, True)
+    assert asyncio.run(find(Log(9_000, 500), 5000))[-1] == 9002
 
 
 @at_desk

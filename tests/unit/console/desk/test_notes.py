@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from openmsmq.console.desk.models import GroupNote, LetterGroup, NewNote
-from openmsmq.console.desk.notes import LetterNotes
+from openmsmq.console.desk.notes import OWN, LetterNotes
 from openmsmq.console.limits import NOTES_MAX
 
 AT = datetime(2026, 7, 1, tzinfo=UTC)
@@ -26,6 +26,24 @@ def test_a_note_stays_with_its_group(tmp_path: Path) -> None:
     elsewhere = group()
     notes.mark("b", [elsewhere])
     assert elsewhere.note is None
+
+
+def test_the_manager_of_the_directory_has_its_notes_under_any_name(tmp_path: Path) -> None:
+    """Also those that were written under its name before."""
+    before = LetterNotes(AT.timestamp, tmp_path)
+    before.write("shop01", NewNote("q", "late", "orders", "order #", "old"), "ops")
+    notes = LetterNotes(AT.timestamp, tmp_path, "shop01")
+    one, other = group(), group("other")
+    notes.mark("shop01", [one])
+    assert one.note is not None
+    notes.write("shop01", NewNote("q", "late", "orders", "order #", "new"), "ops")
+    LetterNotes(AT.timestamp, tmp_path).write(
+        OWN, NewNote("other", "late", "orders", "order #", "by hand"), "ops"
+    )
+    notes.mark("shop01", [one, other])
+    texts = [made.note.text for made in (one, other) if made.note is not None]
+    assert texts == ["new", "by hand"]
+    assert [note.text for note in notes.all()] == ["new", "by hand"]
 
 
 def test_an_empty_note_removes_it() -> None:

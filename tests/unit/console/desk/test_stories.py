@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from openmsmq.console.desk.models import StoryEvent
-from openmsmq.console.desk.stories import clock_differences, in_order
+from openmsmq.console.desk.models import MessageTaker, StoryEvent
+from openmsmq.console.desk.stories import clock_differences, in_order, readers_of
 
 AT = datetime(2026, 7, 1, tzinfo=UTC)
 
@@ -32,6 +32,18 @@ def test_nothing_arrives_before_it_is_sent_nor_is_heard_of_before(
     events = [event("b", arrived), event("a", 0), event("b", arrived + 1, "received")]
     events += [event("a", heard, "reached")] if heard is not None else []
     assert clock_differences("a", events) == found
+
+
+def test_who_took_a_message_or_looked_at_it_is_known_in_order() -> None:
+    events = [event("a", 0), event("a", 9, "received"), event("b", 3, "aborted")]
+    look = MessageTaker(AT + timedelta(seconds=5), "a", "ann", "looked at it", "q")
+    found = readers_of(events, [look])
+    assert [(one.manager, one.who, one.how.partition(":")[0]) for one in found] == [
+        ("b", "", "gave it back"),
+        ("a", "ann", "looked at it"),
+        ("a", "", "received it"),
+    ]
+    assert readers_of(events[:1], []) == []
 
 
 def test_without_the_sender_nothing_is_known() -> None:

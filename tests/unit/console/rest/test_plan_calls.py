@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 from tests.unit.console.harness import Desk, at_desk
+from tests.unit.console.harness import desk as make_desk
 
 from openmsmq import Message
+from openmsmq.console.limits import NEWER_MAX
 from openmsmq.console.links import ManagerEntry
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 
 LETTERS = r".\DeadLetter$"
 
@@ -92,6 +94,57 @@ async def test_a_plan_does_what_it_showed_and_no_more(desk: Desk) -> None:
     purged = await run(desk, await desk.ask("POST", "/plans", purge, status=201))
     assert purged["done"] == 3
     assert len(await desk.ask("GET", "/plans")) == 3
+
+
+@at_desk
+async def test_what_matches_and_came_since_is_counted(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    every = [Message("x", label=f"order {n}", priority=n % 8) for n in range(40)]
+    await queue.send_many(every)
+    asked = {"manager": "here", "queue": "orders", "act": "delete", "filter": "label:order*"}
+    plan = await desk.ask("POST", "/plans", asked, status=201)
+    assert plan["newer"] is None
+    place = f"/plans/{plan['id']}?newer=true"
+    assert (await desk.ask("GET", place))["newer"] == 0
+    await queue.send_many([Message("x", label="bill"), *every[:9]])
+    found = await desk.ask("GET", place)
+    assert (found["newer"], found["newer_complete"], found["count"]) == (9, True, 40)
+    assert (await desk.ask("GET", place))["newer"] == 9
+    await queue.send_many([Message("x", label="order")] * NEWER_MAX)
+    some = await desk.ask("GET", place)
+    assert (some["newer"], some["newer_complete"]) == (9 + NEWER_MAX, False)
+    assert (await desk.ask("GET", place))["newer_complete"]
+    assert (await desk.ask("GET", f"/plans/{plan['id']}"))["newer"] is None
+    lookup = str((await queue.peek(0)).lookup_id)
+    chosen = await desk.ask("POST", "/plans", {**asked, "filter": "", "ids": [lookup]}, status=201)
+    assert (await desk.ask("GET", f"/plans/{chosen['id']}?newer=true"))["newer"] is None
+    everything = await desk.ask("POST", "/plans", {**asked, "act": "purge", "filter": ""}, 201)
+    await queue.send("y")
+    assert (await desk.ask("GET", f"/plans/{everything['id']}?newer=true"))["newer"] == 1
+
+
+def test_who_read_a_message_is_part_of_its_life() -> None:
+    async def inside() -> None:
+        async with make_desk(audit_reads=True) as desk:
+            queue = await desk.manager.create_queue("orders")
+            sent = str(await queue.send("x"))
+            lookup = (await queue.peek(0)).lookup_id
+            await desk.ask("GET", f"/managers/here/queues/orders/messages/{lookup}")
+            (act,) = desk.acts
+            time = datetime.now(UTC)
+            entry = AuditEntry(1, time, "token:aa", act[1], act[2], True, act[3], "")
+
+            async def audit(after: int, limit: int) -> list[AuditEntry]:
+                return [entry] if after < 1 else []
+
+            desk.manager.backend.audit = audit  # type: ignore[method-assign]
+            await queue.receive(timeout=0)
+            story = await desk.ask("GET", f"/explain?id={quote(sent)}")
+            hows = {one["how"]: (one["who"], one["queue"]) for one in story["readers"]}
+            assert hows["looked at it"] == ("token:aa", r".\private$\orders")
+            assert "process" in hows["received it"][0]
+
+    asyncio.run(inside())
 
 
 @at_desk

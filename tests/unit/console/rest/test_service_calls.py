@@ -6,7 +6,7 @@ from base64 import b64encode
 from dataclasses import asdict
 from typing import Any
 
-from tests.unit.app_server.test_control_calls import CLIENT, WAITS
+from tests.unit.app_server.test_control_calls import CLIENT, DETAILS, PEER, WAITS
 from tests.unit.console.harness import Desk, at_desk
 
 from openmsmq.app_protocol.members import Members
@@ -42,6 +42,15 @@ async def test_dependent_clients_and_their_receives_that_wait(desk: Desk) -> Non
     assert await desk.ask("GET", f"{HERE}/dependents") == [
         {**asdict(CLIENT), "queues": [asdict(WAITS)]}
     ]
+
+
+@at_desk
+async def test_a_session_is_shown_with_its_window_and_packets(desk: Desk) -> None:
+    answering(desk, sessions={"sessions": [asdict(PEER)]}, session={"details": asdict(DETAILS)})
+    found = await desk.ask("GET", f"{HERE}/sessions/m3")
+    assert (found["session"]["peer"], found["window"]) == (PEER.peer, 64)
+    assert found["packets"] == [asdict(DETAILS.packets[0])]
+    await desk.ask("GET", f"{HERE}/sessions/m4", status=404)
 
 
 @at_desk
