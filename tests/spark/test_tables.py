@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,7 @@ from tests.spark.archiver import archived
 from tests.spark.conftest import SOURCES
 from tests.spark.mixed import all_sent, mixed
 from tests.spark.open_tables import delta_files, iceberg_files
+from tests.spark.unsteady import unsteady
 
 pytestmark = pytest.mark.slow
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
@@ -188,6 +190,27 @@ def test_a_table_grows_by_whole_batches(manager: Manager, lake: Lake) -> None:
     send(manager, lake, 10)
     assert lake.archive() == [10]
     lake.check(manager)
+
+
+def test_files_go_up_in_parts_and_what_fails_is_asked_again(
+    s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is there when all of it is."""
+    content = Random(1).randbytes(1 << 20) * 12
+    with unsteady(s3) as store:
+        for key, value in {**KEYS, "AWS_ENDPOINT_URL": store.address}.items():
+            monkeypatch.setenv(key, value)
+        system, root = DataFolder(f"s3://lake/{uuid4().hex}").filesystem()
+        path = f"{root}/large.parquet"
+        with system.open_output_stream(path) as file:
+            file.write(content)
+            assert system.get_file_info(path).type == pa.fs.FileType.NotFound
+        assert system.get_file_info(path).size == len(content)
+        with system.open_input_stream(path) as stream:
+            assert stream.read() == content
+    written = Counter(one for one in store.asked if one.startswith(("POST", "PUT")))
+    assert len([one for one in written if "partNumber=" in one]) == 2
+    assert set(written.values()) == {2}, "each was asked again once"
 
 
 def killed_and_archived(manager: Manager, lake: Lake, kills: list[tuple[str, int]]) -> None:
