@@ -115,12 +115,12 @@ def to_packet(
     known = msmq or Msmq(identifier.guid, properties.expires_at, priority=PRIORITY_DEFAULT)
     expires = properties.expires_at if msmq is not None else NEVER
     try:
-        builder = _builder(
-            identifier.guid,
+        names = (
             destination or _single_queue(envelope.path.to),
             _admin_queue(envelope.services),
             _response_queue(envelope.path.via, identifier),
         )
+        builder = _builder(identifier.guid, names, tuple(map(str, names)))
         return builder.build(
             message.body,
             label=envelope.path.label or "",
@@ -155,8 +155,13 @@ def to_packet(
 
 @lru_cache(maxsize=256)
 def _builder(
-    source: UUID, destination: FormatName, admin: FormatName | None, response: FormatName | None
+    source: UUID,
+    names: tuple[FormatName, FormatName | None, FormatName | None],
+    spelling: tuple[str, ...],
 ) -> PacketBuilder:
+    """For destination, administration and response queue; equal names have several spellings."""
+    del spelling
+    destination, admin, response = names
     return PacketBuilder(source, destination, admin=admin, response=response)
 
 

@@ -78,6 +78,13 @@ def test_a_message_that_came_is_read_like_any_other() -> None:
     assert found.sent_time.timestamp() == SENT
 
 
+def test_a_name_keeps_its_spelling() -> None:
+    """Though messages to equal names have much in common."""
+    for url in ("http://machine2/msmq/private$/orders", "HTTP://MACHINE2/msmq/private$/Orders"):
+        view = through_packet(replace(BASE, path=replace(BASE.path, to=url)))
+        assert str(view.destination) == f"DIRECT={url}"
+
+
 def test_a_message_without_msmq_entry_has_no_identifier_of_its_own() -> None:
     """SRMP-066, SRMP-120, SRMP-144, SRMP-146."""
     bare = Envelope(PATH, Properties(SENT + 60, SENT))

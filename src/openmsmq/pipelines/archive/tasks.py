@@ -120,18 +120,26 @@ class OpenFile:
 def placed(
     part: Part, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
-    """The rows of a part with their positions: batches come in the order of its spans."""
+    """The rows of a part with their positions, those of each queue by themselves.
+
+    They come in the order of its spans; a batch may have rows of several.
+    """
+    rows: pa.RecordBatch | None = None
     for one in part.ranges:
         for after, last in one.spans:
             at = after
             while at < last:
-                rows = next(batches)
-                numbers = array("q", range(at + 1, at + 1 + len(rows)))
+                rows = rows or next(batches, None)
+                assert rows is not None, "there are more positions than rows"
+                count = min(len(rows), last - at)
+                numbers = pa.py_buffer(array("q", range(at + 1, at + 1 + count)))
                 yield (
-                    rows,
-                    pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(numbers)]),
+                    rows.slice(0, count),
+                    pa.Array.from_buffers(pa.int64(), count, [None, numbers]),
                 )
-                at += len(rows)
+                rows = rows.slice(count) if count < len(rows) else None
+                at += count
+    assert rows is None, "there are more rows than positions"
     for _ in batches:  # the reader marks what was read when it comes to its end
         raise AssertionError("there are more rows than positions")
 

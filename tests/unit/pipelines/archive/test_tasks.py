@@ -64,6 +64,32 @@ def test_messages_become_files_in_their_order(
     assert (info.committed, info.unread) == (25, 5), "its tasks have marked what they have read"
 
 
+def test_messages_of_small_queues_become_files_of_their_own(
+    service: Service, manager: Manager, tmp_path: Path
+) -> None:
+    """Though one task reads several queues, and gets their messages together."""
+    options = {"manager": service.address, "queue": "small*", "subscription": "lake"}
+    ends = {}
+    for number in range(3):
+        queue = manager.create_queue(f"small{number}")
+        queue.send_many([f"{number}{place}" for place in range(number + 1)])
+        queue.subscription("lake").reserve(0, number + 1)
+        ends[key(manager.id, str(queue.info().id))] = number + 1
+    start, end = (
+        {"owner": "me", "positions": positions} for positions in (dict.fromkeys(ends, 0), ends)
+    )
+    with reading(options) as reader:
+        parts = reader.partitions(start, end)
+        assert len(parts) == 1
+        files = Keeper(options, FACTS).keep(SPARK, parts, 7, DataFolder(str(tmp_path)))
+    found = {file.queue: (file.rows, file.positions) for file in files}
+    assert found == {
+        r".\private$\small0": (1, (1, 1)),
+        r".\private$\small1": (2, (1, 2)),
+        r".\private$\small2": (3, (1, 3)),
+    }
+
+
 def test_rows_are_parted_by_their_day_in_utc() -> None:
     times = pa.array([0, DAY - 1, DAY, 5], pa.timestamp("us", tz="UTC"))
     queues = pa.array([r".\private$\q"] * 4)
