@@ -88,7 +88,7 @@ def send_express(address: str, count: int) -> None:
 def send_different(address: str, count: int) -> None:
     """The same with labels of their own, and bodies of 512 to 1,536 bytes, 1 KiB on average."""
     bodies = [bytes(512 + place * 1024 // (race.BATCH - 1)) for place in range(race.BATCH)]
-    Random(1).shuffle(bodies)  # noqa: S311 - nobody guesses it
+    Random(1).shuffle(bodies)  # noqa: S311 - not a secret
     batch = [Message(body, label=f"order {place}") for place, body in enumerate(bodies)]
     _send(address, count, batch)
 

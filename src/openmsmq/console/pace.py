@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from openmsmq.console.limits import SCAN_BATCH, TURN_BYTES
+from openmsmq.runtime.turns import next_count
 from openmsmq.types.received import ReceivedMessage
 
-TURN_S: Final = 0.001
-"Seconds of the processor that a turn may take; the next one is shorter if it took more."
 FIRST: Final = 10
 "Messages of the first turn, before it is known what they cost."
 
@@ -34,9 +33,6 @@ class Pace:
         began = self._clock()
         yield
         took, count = self._clock() - began, len(batch)
-        if took > TURN_S:
-            self.size = max(1, count // 2)
-        elif took < TURN_S / 2 and count == self.size:
-            self.size = min(2 * self.size, SCAN_BATCH)
+        self.size = next_count(self.size, count, took, SCAN_BATCH)
         if carried := sum(len(one.packet) for one in batch):
             self.size = min(self.size, max(1, TURN_BYTES * count // carried))

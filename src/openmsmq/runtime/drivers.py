@@ -254,11 +254,6 @@ class LoopDriver:
         self.on_broken: Callable[[MQError], None] = lambda error: None
         "Called when nothing can be committed any more."
 
-    @property
-    def operations_waiting(self) -> int:
-        """How much the next commit is asked to do."""
-        return self._core.operations_waiting
-
     def call(self, make: Callable[[], T]) -> T:
         """Call the core; what that makes it commit is committed, without waiting for it."""
         self._require_open()

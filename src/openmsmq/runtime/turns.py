@@ -17,6 +17,8 @@ from typing import Final, Protocol
 
 SHARE_S: Final = 0.002
 "Seconds of each round of the event loop; the last piece of work may exceed it."
+TURN_S: Final = SHARE_S / 2
+"Seconds of the processor that a turn may take; the next one is shorter if it took more."
 COMMIT_SHARES_S: Final = (0.0005, 0.004)
 "Seconds of work between two commits, at least and at most."
 WRITE_MAX_S: Final = 0.003
@@ -27,6 +29,13 @@ MORE: Final = 1.25
 "And after one that did not."
 POLL_INTERVAL_S: Final = 0.001
 "Between two looks whether a commit is finished."
+
+
+def next_count(count: int, done: int, took: float, most: int) -> int:
+    """How much to do in the next turn, after one that took some seconds for `done` of `count`."""
+    if took > TURN_S:
+        return max(1, done // 2)
+    return min(2 * count, most) if took < TURN_S / 2 and done == count else count
 
 
 class Commits(Protocol):

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from openmsmq.console.limits import SCAN_BATCH, TURN_BYTES
-from openmsmq.console.pace import FIRST, TURN_S, Pace
+from openmsmq.console.pace import FIRST, Pace
+from openmsmq.runtime.turns import TURN_S
 
 
 class Work:

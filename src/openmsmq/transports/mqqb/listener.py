@@ -27,7 +27,7 @@ from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
-from openmsmq.runtime.turns import SHARE_S, Turns
+from openmsmq.runtime.turns import Turns, next_count
 from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
 from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
@@ -50,8 +50,6 @@ FAREWELL: Final = 2.0
 "Seconds that others get to take what was sent to them when the listener closes."
 PIECE: Final = 1024
 "Bytes of a stranger that are handled before others get a turn, until it is known what they cost."
-TURN_S: Final = SHARE_S / 2
-"Seconds of the processor that a turn may take; the next one is shorter if it took more."
 SINGLE_S: Final = 0.0002
 "Seconds that a commit takes for a message that is not in a group, with what its sender asked for."
 RATES_EVERY: Final = 5.0
@@ -472,10 +470,7 @@ class Spoken:
         to_come = (self._machine.singles - singles) * SINGLE_S
         self._listener.turns.charge(to_come)
         took = time.perf_counter() - began + to_come
-        if took > TURN_S:
-            self._pieces = max(1, len(found) // 2)
-        elif took < TURN_S / 2 and len(found) == self._pieces:
-            self._pieces = min(2 * self._pieces, PIECES_MAX)
+        self._pieces = next_count(self._pieces, len(found), took, PIECES_MAX)
 
     def _drop_backlog(self) -> None:
         self._later.clear()
