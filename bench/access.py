@@ -91,7 +91,7 @@ def main(rounds: int = ROUNDS) -> None:
     """Measure both, and print the ratios."""
     with tempfile.TemporaryDirectory() as folder:
         manager = open_directory(Path(folder), "here", receipts=RECEIPTS)
-        driver = Driver(manager, manager.tick)
+        driver = Driver(manager, manager.clock)
         plain = driver.wait(lambda: manager.create_queue("plain"))
         listed = driver.wait(lambda: manager.create_queue("listed"))
         sid = ANNA.grant.sid

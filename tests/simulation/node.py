@@ -102,7 +102,7 @@ class NodeDriver:
         if self.is_closed:
             raise InvalidHandle("the queue manager is closed")
         assert self._node.local is not None
-        self._node.local.tick()
+        self._node.local.advance(self._node.local.clock.now(), self._node.local.clock.elapsed())
         result = make()
         self._node.go_on()
         return result
@@ -322,7 +322,7 @@ class Node:
         if generation != self.generation or self.local is None:
             return
         try:
-            self.local.tick()
+            self.local.advance(self.local.clock.now(), self.local.clock.elapsed())
             call()
             self.go_on()
         except Crash:
@@ -345,6 +345,9 @@ class Node:
         if not self._is_committing and core.wants_commit:
             self._is_committing = True
             self._later(self._begin)
+        if not core.is_rescheduled:
+            return
+        core.is_rescheduled = False
         left = core.next_deadline
         if left is not None:
             at = self._scheduler.now + left
@@ -357,6 +360,8 @@ class Node:
         def call() -> None:
             if generation == self.generation:
                 self._timer = None
+                assert self.local is not None
+                self.local.is_rescheduled = True
                 self.enter(generation, lambda: None)
 
         return call

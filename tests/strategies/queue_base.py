@@ -210,7 +210,7 @@ class Base:
     def tick(self) -> None:
         """Tell the time, and see what begins then."""
         sweeping, releasing = self.core.expiry._is_sweeping, self.core.delays._is_releasing
-        self.manager.tick()
+        self.manager.advance(self.manager.clock.now(), self.manager.clock.elapsed())
         if self.core.delays._is_releasing and not releasing:
             self.model.begin_release()
         self.model.tick(sweeps=self.core.expiry._is_sweeping and not sweeping)

@@ -48,7 +48,7 @@ class Party:
         for _ in range(number * 100):
             self._clock.new_guid()
         self.local = QueueManager(MemoryStore(), self._clock, name=f"server{number}")
-        self.embedded = Embedded(self.local, ThreadDriver(self.local, self.local.tick))
+        self.embedded = Embedded(self.local, ThreadDriver(self.local, self.local.clock))
         self._works: list[EmbeddedWork] = []
         self.lives = 0
 
@@ -57,7 +57,7 @@ class Party:
         store = self.local.store
         assert isinstance(store, MemoryStore)
         self.local = QueueManager(MemoryStore(store.committed), self._clock, name=self.local.name)
-        self.embedded = Embedded(self.local, ThreadDriver(self.local, self.local.tick))
+        self.embedded = Embedded(self.local, ThreadDriver(self.local, self.local.clock))
         self._works = []
         self.lives += 1
 

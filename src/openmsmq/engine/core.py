@@ -55,6 +55,7 @@ from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.audit import AuditLog
+from openmsmq.engine.storage.layout import NEVER
 from openmsmq.engine.storage.recovery import load
 from openmsmq.engine.storage.settings import write_settings
 from openmsmq.engine.storage.tables import Store, Table, Writer
@@ -181,12 +182,12 @@ class Core(EngineState):
     @property
     def wants_commit(self) -> bool:
         """There is something to commit, and no commit is under way."""
-        return bool(self.operations) and self.batch is None
+        return bool(self.operations.waiting) and self.batch is None
 
     @property
     def operations_waiting(self) -> int:
         """How much the next commit is asked to do."""
-        return len(self.operations) + self.operations.gathered
+        return len(self.operations.waiting) + self.operations.gathered
 
     def start_commit(self, writer: Writer) -> None:
         """Write all that was asked for; the store commits it after this.
@@ -239,9 +240,12 @@ class Core(EngineState):
         self.numbers.message_id_end = self._message_id_end
         self.store.refresh()
         batch.apply()
-        self.expiry.expect(batch.next_expiry)
-        self.delays.expect(batch.next_due)
-        self.sparse_runs.watch(batch.runs.sparse)
+        if batch.next_expiry != NEVER:
+            self.expiry.expect(batch.next_expiry)
+        if batch.next_due != inf:
+            self.delays.expect(batch.next_due)
+        if sparse := batch.runs.sparse:
+            self.sparse_runs.watch(sparse)
         for queue, size in batch.grown():
             self.stored_size += size
             self.queues.touch(queue)
@@ -335,8 +339,23 @@ class Core(EngineState):
 
         True if messages have expired or are due, and a commit begins for them.
         """
-        if self.timeline.observe(now, elapsed) or self._is_shift_lost:
+        timeline = self.timeline
+        if timeline.observe(now, elapsed) or self._is_shift_lost:
             self._write_shift()
+        if timeline.now < self.earliest > timeline.exact:
+            return False
+        begins = self._do_due()
+        self.earliest = min(
+            self.delays.next,
+            self.sparse_runs.next,
+            self.abandoned_transactions.next,
+            self.removal.next,
+            inf if self.expiry.next == NEVER else self.expiry.next + 1,
+        )
+        return begins
+
+    def _do_due(self) -> bool:
+        """Begin what is due; whether there was anything."""
         begins = False
         if self.delays.next <= self.timeline.exact:
             self.delays.release()

@@ -109,7 +109,7 @@ class QueueManager(Core):
         self.state = ManagerState.INITIALIZING
         self.name = name
         "What other computers call this one."
-        self._clock = clock
+        self.clock = clock
         super().__init__(
             store,
             new_identity=clock.new_guid(),
@@ -130,14 +130,10 @@ class QueueManager(Core):
         self._transactions = Transactions(self)
         self._epochs = Epochs(self, self._transactions)
         self.units = Units(self, self._transactions)
-        sender = Sender(self, clock, computer=name)
+        sender = Sender(self, computer=name)
         self.parts = Parts(self, sender, self.receiver, self.moves, self.subqueue)
         self._redirects = Redirects(self, self._transactions, self.receiver, sender)
         self.state = ManagerState.READY
-
-    def tick(self) -> bool:
-        """Let the rules know what time it is; comes before every call. See `Core.advance`."""
-        return self.advance(self._clock.now(), self._clock.elapsed())
 
     # Queues
 
@@ -156,10 +152,10 @@ class QueueManager(Core):
         """
         path = self.check_creation(name, caller)
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
-        now = int(self._clock.now())
+        now = self.timeline.wall
         given, kind_of_list = properties.pop("permissions", ""), self.settings.new_queues
         owned = owned_by(caller, given, kind_of_list, self.directory.domain)
-        guid = identifier or self._clock.new_guid()
+        guid = identifier or self.clock.new_guid()
         with self._recorded(caller, "create queue", shown(path)):
             return self.queue_lifecycle.create(
                 QueueProperties(path, guid, now, now, kind=kind, permissions=owned, **properties)
@@ -270,7 +266,7 @@ class QueueManager(Core):
                 self.queues.close(queue, only_send, self)
             raise
         properties = QueueProperties(
-            str(name), self._clock.new_guid(), 0, 0, kind=QueueKind.MULTIPLE
+            str(name), self.clock.new_guid(), 0, 0, kind=QueueKind.MULTIPLE
         )
         several = ManagedQueue(0, properties, members=tuple(opened), modes=[only_send])
         return several, only_send
@@ -311,7 +307,7 @@ class QueueManager(Core):
         """Give a queue other properties."""
         with self._recorded(caller, "change queue", path_name(queue), _said(changes)):
             authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue)
-            return self.queue_lifecycle.change(queue, int(self._clock.now()), changes)
+            return self.queue_lifecycle.change(queue, self.timeline.wall, changes)
 
     def permissions(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> str:
         """The permissions of a queue, in SDDL."""
@@ -330,7 +326,7 @@ class QueueManager(Core):
         after = with_owner(sddl, queue.properties.permissions or OPEN_TO_ALL)
         with self._recorded(caller, "set permissions", path_name(queue), after):
             authorize_permissions(caller, queue, after)
-            now = int(self._clock.now())
+            now = self.timeline.wall
             return self.queue_lifecycle.change(queue, now, {"permissions": after})
 
     def pause(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from uuid import UUID
 
 from openmsmq.engine.commit.batch import Batch
@@ -59,6 +60,10 @@ class EngineState:
         "Bytes of messages in the store."
         self.reserved_size = 0
         "Bytes that were accepted but are not in the store yet, or not any longer."
+        self.earliest = -inf
+        "Nothing is due before this, in seconds as lifetimes count them."
+        self.is_rescheduled = True
+        "`Core.next_deadline` may be sooner than when its driver asked last."
         self.operations = Operations()
         self.batch: Batch | None = None
         "That of the commit under way."
@@ -78,6 +83,11 @@ class EngineState:
         queue.reserved += size
         self.reserved_size += size
 
+    def reschedule(self) -> None:
+        """Something is due sooner than it was."""
+        self.earliest = -inf
+        self.is_rescheduled = True
+
     def submit(
         self,
         apply: Callable[[Batch], None],
@@ -93,7 +103,7 @@ class EngineState:
     @contextmanager
     def together(self) -> Iterator[None]:
         """What is submitted meanwhile is written by one commit, or all of it fails."""
-        start = len(self.operations)
+        start = len(self.operations.waiting)
         self.operations.turn += 1  # nothing of it joins what was asked for before
         try:
             yield

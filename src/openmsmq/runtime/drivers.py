@@ -12,8 +12,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from functools import partial
+from typing import NoReturn, TypeVar
 
+from openmsmq.clock import Clock
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Writer
@@ -28,6 +30,7 @@ from openmsmq.process import opened_elsewhere
 from openmsmq.runtime.answers import GiveUp, abandon, sooner, time_left
 from openmsmq.runtime.commit_cost import Commit, InlineGuard
 from openmsmq.runtime.commit_thread import CommitThread
+from openmsmq.runtime.due_timer import DueTimer
 from openmsmq.runtime.failure import FaultLog, is_fatal, storage_failure
 from openmsmq.runtime.interrupts import Shield
 
@@ -46,10 +49,9 @@ class ThreadDriver:
     that calls or waits.
     """
 
-    def __init__(self, core: Core, tick: Callable[[], bool]) -> None:
-        """`tick` tells the core what time it is (`Core.tick`)."""
+    def __init__(self, core: Core, clock: Clock) -> None:
         self._core = core
-        self._tick = tick
+        self._clock = clock
         self._faults = FaultLog()
         self._changed = threading.Condition()
         self._broken: MQError | None = None
@@ -71,6 +73,10 @@ class ThreadDriver:
             self._sweep()
             self._changed.notify_all()  # a call may answer others: to close a handle ends reads
             return make()
+
+    def _tick(self) -> bool:
+        """Tell the core what time it is; whether something is due."""
+        return self._core.advance(self._clock.now(), self._clock.elapsed())
 
     def _wake(self) -> None:
         with self._changed:
@@ -218,17 +224,14 @@ class LoopDriver:
     wake a thread and be woken by it takes about as long as the disk.
     """
 
-    def __init__(self, core: Core, tick: Callable[[], bool], *, inline: bool = False) -> None:
-        """`tick` tells the core what time it is (`Core.tick`)."""
+    def __init__(self, core: Core, clock: Clock, *, inline: bool = False) -> None:
         self._core = core
-        self._tick = tick
+        self._clock = clock
         self._inline = InlineGuard() if inline else None
         self._is_here = False
         "The commit under way is made in the loop."
         self._faults = FaultLog()
-        self._timer: asyncio.Handle | None = None
-        self._timer_at = 0.0
-        "When it is due, for a handle of uvloop that is due at once does not say so."
+        self._timer = DueTimer(core, self._on_time)
         self._on_commit: list[asyncio.Future[None]] = []
         "Those who wait for the commit that runs or comes next."
         self._thread = CommitThread("openmsmq-commit")
@@ -256,18 +259,23 @@ class LoopDriver:
 
     def call(self, make: Callable[[], T]) -> T:
         """Call the core; what that makes it commit is committed, without waiting for it."""
-        self._require_open()
-        self._tick()
+        self._enter()
         result = make()
         self._go_on()
         return result
 
+    def _enter(self) -> bool:
+        """Tell the core what time it is, before it is called; whether something is due."""
+        if self.is_closed or os.getpid() != self._process:
+            self._refuse()
+        return self._core.advance(self._clock.now(), self._clock.elapsed())
+
     def _go_on(self) -> None:
         """The core was called: see to what will be due, and commit what it wants committed."""
-        left, wants_commit = self._core.next_deadline, self._core.wants_commit
-        if left is not None and not self.is_closed:
-            self._set_timer(left)
-        if wants_commit and not self.is_busy:
+        core = self._core
+        if core.is_rescheduled and not self.is_closed:
+            self._timer.set()
+        if core.operations.waiting and not self.is_busy:
             self._start()
 
     async def wait(
@@ -281,8 +289,8 @@ class LoopDriver:
 
         A caller that is cancelled does not get its answer: `undo` is done with it instead.
         """
-        self._require_open()
-        await self._sweep()
+        if self._enter():
+            await self._sweep()
         pending = make()
         self._go_on()
         if not pending.done:
@@ -303,37 +311,25 @@ class LoopDriver:
 
     def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
         """Call the core; `answered` gets the answer, at once or later."""
-        self._require_open()
-        self._tick()
+        self._enter()
         pending = make()
         if pending.done:
             answered(pending)
         else:
-            pending.on_done = lambda: answered(pending)
+            pending.on_done = partial(answered, pending)
         self._go_on()
 
     async def _sweep(self) -> None:
         """Do what is due before a call, so that no caller sees what should be gone."""
-        if self._tick():
-            self._go_on()
-            swept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._on_commit.append(swept)
-            await swept
-            self._require_open()
-
-    def _set_timer(self, left: float) -> None:
-        """See that what will be due is done, even if no call comes then."""
-        loop = asyncio.get_running_loop()
-        at = loop.time() + left
-        if self._timer is not None:
-            if self._timer_at <= at:
-                return
-            self._timer.cancel()
-        self._timer, self._timer_at = loop.call_at(at, self._on_time), at
+        self._go_on()
+        swept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._on_commit.append(swept)
+        await swept
+        if self.is_closed:
+            self._refuse()
 
     def _on_time(self) -> None:
-        self._timer = None
-        self._tick()
+        self._core.advance(self._clock.now(), self._clock.elapsed())
         self._go_on()
 
     def _start(self) -> None:
@@ -452,6 +448,8 @@ class LoopDriver:
     def _tell(self) -> None:
         """A commit is over."""
         self.commits += 1
+        if not self._on_commit:
+            return
         waiting, self._on_commit = self._on_commit, []
         for commit in waiting:
             if not commit.done():
@@ -462,8 +460,7 @@ class LoopDriver:
         if self._broken is not None:
             return
         self._broken, self.is_closed = storage_failure(error), True
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
         self.observer(Commit(self._operations, 0, 0, failed=True))
         self._core.break_off(self._broken)
         self._tell()
@@ -487,8 +484,7 @@ class LoopDriver:
             return
         if not self.is_closed:
             self.is_closed = True
-            if self._timer is not None:
-                self._timer.cancel()
+            self._timer.cancel()
             self._core.cancel_everywhere(OperationCancelled(CLOSED))
             self._core.stop()
             self._go_on()
@@ -500,10 +496,7 @@ class LoopDriver:
         if self._broken is None:  # else the thread has, to which a transaction belongs
             self._core.store.close()
 
-    def _require_open(self) -> None:
+    def _refuse(self) -> NoReturn:
         if os.getpid() != self._process:
             raise opened_elsewhere(self._process)
-        if self._broken is not None:
-            raise self._broken
-        if self.is_closed:
-            raise InvalidHandle(CLOSED)
+        raise self._broken or InvalidHandle(CLOSED)

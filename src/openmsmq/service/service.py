@@ -230,7 +230,7 @@ class Service:
             host_names=(socket.gethostname(), socket.getfqdn()),
             takes_all=config.ignore_os_name_validation,
         )
-        self._local, self._driver = local, LoopDriver(local, local.tick, inline=True)
+        self._local, self._driver = local, LoopDriver(local, local.clock, inline=True)
         self._driver.on_broken = self._break_off
         self._security = MessageSecurity(config, local)
         self._changes = AccessChanges(config.data, local.audit)

@@ -34,13 +34,13 @@ class InstantDriver:
         self._local = local
 
     def call(self, make: Callable[[], T]) -> T:
-        self._local.tick()
+        self._local.advance(self._local.clock.now(), self._local.clock.elapsed())
         result = make()
         commit_all(self._local)
         return result
 
     def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
-        self._local.tick()
+        self._local.advance(self._local.clock.now(), self._local.clock.elapsed())
         pending = make()
         if pending.done:
             answered(pending)

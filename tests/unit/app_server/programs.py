@@ -279,7 +279,7 @@ class House:
         self.store = SlowStore()
         self.clock = HandClock()
         self.local = QueueManager(self.store, self.clock, name="HOST")
-        self.driver = LoopDriver(self.local, self.local.tick)
+        self.driver = LoopDriver(self.local, self.local.clock)
         self.metrics = ServiceMetrics()
         self.tokens = Tokens(folder)
         config = Config(data=folder, app_port=None, app_socket=folder / "app")

@@ -107,7 +107,7 @@ class SyncApi:
         return self._kept(openmsmq.open(directory, name=name, quota=quota))
 
     def over(self, local: QueueManager) -> openmsmq.Manager:
-        driver = ThreadDriver(local, local.tick)
+        driver = ThreadDriver(local, local.clock)
         return self._kept(openmsmq.Manager(embedded_sync.Embedded(local, driver)))
 
     def connect_remote(self, host: str, **options: Any) -> openmsmq.Manager:
@@ -149,7 +149,7 @@ class Served:
         self._driver, self._listener = self._run(self._start(local))
 
     async def _start(self, local: QueueManager) -> tuple[LoopDriver, AppListener]:
-        driver = LoopDriver(local, local.tick)
+        driver = LoopDriver(local, local.clock)
         config = Config(data=self.directory, app_port=None, app_socket=self.directory / "app")
         tokens, metrics = Tokens(self.directory), ServiceMetrics()
         listener = AppListener(AppServer(local, driver, config, tokens, metrics=metrics))
@@ -211,7 +211,7 @@ class AsyncApi:
         return self._kept(self.run(opened()))
 
     def over(self, local: QueueManager) -> openmsmq.Manager:
-        driver = LoopDriver(local, local.tick)
+        driver = LoopDriver(local, local.clock)
         return self._kept(aio.Manager(embedded_aio.Embedded(local, driver)))
 
     def connect_remote(self, host: str, **options: Any) -> openmsmq.Manager:

@@ -77,7 +77,7 @@ class Service:
 
     async def _start(self) -> tuple[LoopDriver, AppListener]:
         local = open_directory(self.data, "server1", receipts=RECEIPTS)
-        driver = LoopDriver(local, local.tick)
+        driver = LoopDriver(local, local.clock)
         place: dict[str, Any] = {"app_port": None, "app_socket": self.path}
         if self._tls is not None:
             place = {"app_port": 0, "app_socket": None}

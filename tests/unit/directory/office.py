@@ -44,7 +44,7 @@ class Office:
         self.writer = DirectoryWriter(tree)
         self.store = MemoryStore()
         self.local = QueueManager(self.store, GivenIdentity(identity), name=name)
-        self.driver = LoopDriver(self.local, self.local.tick)
+        self.driver = LoopDriver(self.local, self.local.clock)
         self.now = 1000.0
         self.service = DirectoryService(self.local, self.driver, tree, now=lambda: self.now)
 

@@ -274,7 +274,7 @@ def test_a_manager_that_left_keeps_its_public_queues() -> None:
         left = MemoryStore(office.store.committed)
         asked = office.tree.operations
         local = QueueManager(left, SystemClock(), name="NEW")
-        driver = LoopDriver(local, local.tick)
+        driver = LoopDriver(local, local.clock)
         assert not local.directory.is_used
         assert local.identity == office.local.identity
         queue = driver.call(lambda: local.open_queue(".\\invoices", Mode(Access.RECEIVE)))

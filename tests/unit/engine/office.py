@@ -47,7 +47,7 @@ class Manager:
     def tick(self, seconds: float = 0) -> None:
         """Let time pass and have done what is due then."""
         self.clock.wait(seconds)
-        self.local.tick()
+        self.local.advance(self.local.clock.now(), self.local.clock.elapsed())
         commit_all(self.local)
 
     def done(self, pending: Future[T]) -> T:

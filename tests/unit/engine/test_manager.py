@@ -154,7 +154,7 @@ def test_a_queue_is_created_now_with_an_identifier_of_its_own(manager: Manager) 
 
 def test_a_change_is_noted_with_its_time(manager: Manager) -> None:
     queue = manager.create()
-    manager.clock.wait(60)
+    manager.tick(60)
     manager.done(manager.local.change_queue(queue, label="new"))
     changed = queue.properties
     assert (changed.label, changed.created, changed.modified) == ("new", NOW, NOW + 60)

@@ -78,7 +78,7 @@ class Service:
 async def service(level: int, **bounds: int) -> AsyncIterator[Service]:
     """A service that knows alice and asks for a level."""
     manager = QueueManager(MemoryStore(), HandClock(), name="HOST")
-    driver = LoopDriver(manager, manager.tick)
+    driver = LoopDriver(manager, manager.clock)
 
     def find_account(domain: str, user: str) -> bytes | None:
         return nt_hash("secret") if user.lower() == "alice" else None

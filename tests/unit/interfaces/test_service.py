@@ -59,7 +59,7 @@ async def running(
     directory: Path, policy: LevelPolicy = STRICT, **ports: int | None
 ) -> AsyncIterator[Running]:
     manager = QueueManager(MemoryStore(), SystemClock(), name="HOST")
-    driver = LoopDriver(manager, manager.tick)
+    driver = LoopDriver(manager, manager.clock)
     created = asyncio.Event()
     driver.begin(lambda: manager.create_queue("orders"), lambda _: created.set())
     await created.wait()

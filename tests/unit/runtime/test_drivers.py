@@ -65,6 +65,9 @@ class QuickClock:
     def elapsed(self) -> float:
         return (time.monotonic() - self._start) * SPEED
 
+    def new_guid(self) -> UUID:
+        raise AssertionError("nothing here has an identifier")
+
 
 class Setting:
     """A core with one queue on a store that can be held up."""
@@ -80,9 +83,6 @@ class Setting:
         commit_all(self.core)
         self.queue: ManagedQueue = pending.result()
         self.store.commits = 0
-
-    def tick(self) -> bool:
-        return self.core.advance(self.clock.now(), self.clock.elapsed())
 
     def post(self, *letters: NewMessage) -> Future[None]:
         return self.enqueuer.send(self.queue, list(letters))
@@ -119,7 +119,7 @@ class Threads:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.driver = ThreadDriver(setting.core, setting.tick)
+        self.driver = ThreadDriver(setting.core, setting.clock)
         self._pool = ThreadPoolExecutor(32)
 
     def start(self, call: Callable[[], T]) -> ThreadFuture[T]:
@@ -684,7 +684,7 @@ class Loop:
 
     def __init__(self, setting: Setting, *, inline: bool = False) -> None:
         self.setting = setting
-        self.driver = LoopDriver(setting.core, setting.tick, inline=inline)
+        self.driver = LoopDriver(setting.core, setting.clock, inline=inline)
 
     async def send(self, *sent: str) -> None:
         await self.driver.wait(lambda: self.setting.send(*sent))

@@ -60,7 +60,7 @@ def with_tls(config: Config, made: Path, *, client_ca: bool = False) -> Config:
 async def late(config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
     """The listeners beside an open store."""
     local = open_directory(config.data, receipts=RECEIPTS)
-    driver = LoopDriver(local, local.tick)
+    driver = LoopDriver(local, local.clock)
     try:
         return StandardListeners(config).late(local, driver, config, tokens)
     finally:
@@ -94,7 +94,7 @@ def test_the_console_tells_how_it_goes_before_the_store_is_open(config: Config) 
         where = await address(early["console"])
         assert await status(where, "/healthz", tls=False) == 503
         local = open_directory(config.data, receipts=RECEIPTS)
-        driver = LoopDriver(local, local.tick)
+        driver = LoopDriver(local, local.clock)
         assert list(listeners.late(local, driver, config, tokens)) == ["app"]
         assert await status(where, "/healthz", tls=False) == 200
         assert await status(where, "/metrics", tls=False) == 200
@@ -162,7 +162,7 @@ def test_commits_are_counted(config: Config) -> None:
 
     async def check() -> None:
         local = open_directory(config.data, receipts=RECEIPTS)
-        driver = LoopDriver(local, local.tick)
+        driver = LoopDriver(local, local.clock)
         before = driver.observer
         StandardListeners(quiet).late(local, driver, quiet, Tokens(config.data))
         assert driver.observer != before
@@ -215,7 +215,7 @@ def test_the_configuration_says_at_each_start_which_directory_it_is(config: Conf
 
     async def check(config: Config, is_used: bool, servers: tuple[str, ...]) -> None:
         local = open_directory(config.data, receipts=RECEIPTS)
-        driver = LoopDriver(local, local.tick)
+        driver = LoopDriver(local, local.clock)
         listeners = StandardListeners(config).late(local, driver, config, Tokens(config.data))
         assert (local.directory.is_used, local.directory.servers) == (is_used, ())
         service = listeners.get("directory")
@@ -365,7 +365,7 @@ def test_rate_and_window_of_multicast_are_configured(tmp_path: Path) -> None:
     """PGM-069."""
     config = Config(data=tmp_path, multicast="udp", multicast_rate=100, multicast_window=60)
     local = QueueManager(MemoryStore(), SystemClock(), name="shop01")
-    driver = LoopDriver(local, local.tick)
+    driver = LoopDriver(local, local.clock)
     timing = StandardListeners(config)._multicast(local, driver, config)._settings.timing
     assert (timing.rate, timing.window_s) == (100 * 1024, 60)
     asyncio.run(driver.close())

@@ -273,7 +273,7 @@ class Station(Manager):
     def enter(self, call: Callable[[], object]) -> None:
         """Let something happen in this manager, if it runs."""
         if self.is_up:
-            self.local.tick()
+            self.local.advance(self.local.clock.now(), self.local.clock.elapsed())
             call()
             self._commit()
 

@@ -71,7 +71,8 @@ class Operations:
     """
 
     def __init__(self) -> None:
-        self._waiting: list[Operation] = []
+        self.waiting: list[Operation] = []
+        "What the next commits are to do."
         self._writing: list[Operation] = []
         "Those of the commit under way."
         self._applied = self._answered = 0
@@ -86,31 +87,28 @@ class Operations:
         While it stays the same, an operation that waits may be given more to do.
         """
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def add(self, operation: Operation, *, commutes: bool = False) -> None:
         """Let the next commit do something more.
 
         One that `commutes` may as well come after single sends that are asked for later.
         """
-        self._waiting.append(operation)
+        self.waiting.append(operation)
         if not commutes:
             self.turn += 1
 
     def join(self, start: int) -> None:
         """Make one of all operations that wait behind the first `start`."""
-        parts = self._waiting[start:]
+        parts = self.waiting[start:]
         self.turn += 1
         if len(parts) > 1:
-            self._waiting[start:] = [joined(parts)]
+            self.waiting[start:] = [joined(parts)]
 
     def take(self) -> list[Operation]:
         """Those that wait, for a commit that begins."""
         self.turn += 1
         self.gathered = 0
-        self._writing = self._waiting[: self._most]
-        del self._waiting[: len(self._writing)]
+        self._writing = self.waiting[: self._most]
+        del self.waiting[: len(self._writing)]
         self._most = None
         self._applied = self._answered = 0
         return self._writing
@@ -133,7 +131,7 @@ class Operations:
         else:
             faulty = operations.pop(min(place, len(operations) - 1))
             self._most = place or None
-        self._waiting[:0] = operations
+        self.waiting[:0] = operations
         return faulty
 
     def answer(self) -> None:
@@ -158,7 +156,7 @@ class Operations:
         if isinstance(error, StorageFull):
             growing = [operation for operation in failing if operation.grows]
             if growing or has_room:
-                self._waiting[:0] = [operation for operation in failing if not operation.grows]
+                self.waiting[:0] = [operation for operation in failing if not operation.grows]
                 failing = growing
         for operation in failing:
             operation.failed(error)
@@ -173,9 +171,9 @@ class Operations:
         """
         left = self._writing[self._answered :]
         self._writing = []
-        while left or self._waiting:
-            left += self._waiting
-            self._waiting = []
+        while left or self.waiting:
+            left += self.waiting
+            self.waiting = []
             for operation in left:
                 with suppress(Exception):
                     operation.failed(error)

@@ -45,8 +45,9 @@ class Delays:
         """There is a message that is due then."""
         seconds = due / 1000
         self._expected = min(self._expected, seconds)
-        if not self._is_releasing:
-            self.next = min(self.next, seconds)
+        if not self._is_releasing and seconds < self.next:
+            self.next = seconds
+            self._state.reschedule()
 
     def release(self) -> None:
         """Let messages go that are due."""
@@ -75,10 +76,12 @@ class Delays:
             if not done:  # some are about to be removed, or have been
                 later = min(later, state.timeline.exact + RETRY)
             self.next = min(later, self._expected)
+            state.reschedule()
 
         def failed(error: BaseException) -> None:
             self._is_releasing = False
             self.next = state.timeline.exact + RETRY
+            state.reschedule()
 
         state.submit(apply, committed, failed)
 

@@ -59,8 +59,10 @@ class Expiry:
 
     def expect(self, expires: int) -> None:
         """There is a message that expires then."""
-        self.next = min(self.next, expires)
         self._expected = min(self._expected, expires)
+        if expires < self.next:
+            self.next = expires
+            self._state.reschedule()
 
     def add_express(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
         """Express messages were put into a queue."""
@@ -109,11 +111,13 @@ class Expiry:
         self._is_sweeping = self._has_failed = False
         express = self._heap[0][0] if self._heap else NEVER
         self.next = min(self._first_stored(swept_to), express, self._expected)
+        self._state.reschedule()
 
     def fail_sweep(self) -> None:
         """A sweep could not be committed; there will be another."""
         self._is_sweeping = False
         self._has_failed = True
+        self._state.reschedule()
 
     def _express(self, item: tuple[int, int, int]) -> ManagedQueue | None:
         """The queue that a message of the heap is still in."""

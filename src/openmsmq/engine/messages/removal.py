@@ -166,6 +166,7 @@ class Removal:
         def failed(error: BaseException) -> None:
             self._refused.setdefault(queue, []).extend(stored)
             self.next = min(self.next, self._state.timeline.now + RETRY_S)
+            self._state.reschedule()
             pending.fail(error)
 
         self._state.submit(apply, committed, failed)

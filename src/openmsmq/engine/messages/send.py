@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
-from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.connectors import for_connector
 from openmsmq.engine.arrivals.given_protection import GivenProtection, checked_message
 from openmsmq.engine.commit.batch import NewMessage
@@ -52,10 +51,9 @@ _JOURNALING: Final = UserFlags.JN | UserFlags.JP
 class Sender:
     """Sends the messages of programs."""
 
-    def __init__(self, core: Core, clock: Clock, *, computer: str) -> None:
+    def __init__(self, core: Core, *, computer: str) -> None:
         """`computer` is what others know this one by."""
         self._core = core
-        self._clock = clock
         self._computer = computer
         self._packer = Packer(core.identity, computer=computer)
         self._enqueuer = Enqueuer(core)
@@ -213,7 +211,7 @@ class Sender:
         first_id = self._core.numbers.message_id + 1 & U32_MAX
         if first_id + len(run.sizes) > U32_MAX:
             return None
-        now = int(self._clock.now())
+        now = self._core.timeline.wall
         packets = numbered_packets(run.packets, run.sizes, first_id=first_id, sent_time=now)
         return NewRun(packets, run.sizes, run.priority)
 
@@ -381,7 +379,7 @@ class Sender:
         headers: OptionalHeaders,
     ) -> list[NewMessage]:
         core = self._core
-        now = int(self._clock.now())
+        now = core.timeline.wall
         transactional = _is_transactional(transaction, queue)
         is_outgoing = queue.kind is QueueKind.OUTGOING
         reach = core.settings.time_to_reach_queue if is_outgoing else None

@@ -42,6 +42,7 @@ class SparseRuns:
                 self._due.setdefault((run.queue, run.first), due)
         if not self._is_sweeping:
             self.next = next(iter(self._due.values()), inf)
+            self._state.reschedule()
 
     def sweep(self) -> None:
         """Take runs apart whose time has come."""

@@ -67,3 +67,4 @@ class AbandonedTransactions:
     def _later(self, transaction: ManagedTransaction, abort: Abort) -> None:
         self._aborts[transaction] = abort
         self.next = min(self.next, self._state.timeline.now + RETRY_S)
+        self._state.reschedule()

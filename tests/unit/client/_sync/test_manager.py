@@ -113,7 +113,7 @@ def test_a_receive_that_is_interrupted_loses_no_message() -> None:
     """Ctrl-C while the message is being removed."""
     store = SlowStore()
     local = QueueManager(store, SystemClock(), name="server1")
-    with openmsmq.Manager(Embedded(local, ThreadDriver(local, local.tick))) as manager:
+    with openmsmq.Manager(Embedded(local, ThreadDriver(local, local.clock))) as manager:
         queue = manager.create_queue("orders")
         queue.send_many(["1", "2"])
         store.gate.clear()

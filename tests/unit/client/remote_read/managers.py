@@ -70,7 +70,7 @@ class RemoteManager:
         self.create("billing", transactional=True)
 
     async def _run(self) -> None:
-        self.driver = LoopDriver(self.manager, self.manager.tick)
+        self.driver = LoopDriver(self.manager, self.manager.clock)
         settings = RpcSettings(
             "127.0.0.1",
             self.port,

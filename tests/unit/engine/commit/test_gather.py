@@ -29,7 +29,7 @@ def send(
 def test_all_that_wait_are_one_operation_and_each_has_its_answer(world: World) -> None:
     queue = world.queue()
     sent = [send(world, queue, one) for one in "abcde"]
-    assert len(world.core.operations) == 1
+    assert len(world.core.operations.waiting) == 1
     assert world.core.operations_waiting == 5
     assert queue.reserved == 5
     assert not any(pending.done for pending in sent)
@@ -70,7 +70,7 @@ def test_what_was_asked_for_between_two_sends_stays_between_them(world: World) -
     send(world, queue, "b", "c")
     send(world, queue, "d")
     send(world, queue, "e")
-    assert len(world.core.operations) == 3
+    assert len(world.core.operations.waiting) == 3
     world.commit()
     assert world.read(queue) == list("abcde")
 
@@ -93,7 +93,7 @@ def test_receives_do_not_close_a_group(world: World) -> None:
     for one in "abc":
         sent.append(send(world, queue, one))
         world.wait_receive(queue)
-    assert len(world.core.operations) == 4
+    assert len(world.core.operations.waiting) == 4
     world.commit()
     assert all(pending.done for pending in sent)
     assert world.read(queue) == list("abc")
@@ -104,7 +104,7 @@ def test_queues_have_groups_of_their_own(world: World) -> None:
     for sent in "abc":
         send(world, one, sent)
         send(world, other, sent.upper())
-    assert len(world.core.operations) == 2
+    assert len(world.core.operations.waiting) == 2
     world.commit()
     assert (world.read(one), world.read(other)) == (list("abc"), list("ABC"))
 
@@ -129,9 +129,9 @@ def test_express_messages_and_those_that_are_owed_something_go_alone(world: Worl
     send(world, queue, "a")
     send(world, queue, letter("b", journal=True))
     send(world, queue, letter("c", journal=True))
-    assert len(world.core.operations) == 3
+    assert len(world.core.operations.waiting) == 3
     send(world, queue, message("d", express=True))
-    assert len(world.core.operations) == 3
+    assert len(world.core.operations.waiting) == 3
 
 
 def test_the_sends_of_a_queue_that_is_deleted_fail(world: World) -> None:

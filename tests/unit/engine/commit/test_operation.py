@@ -81,7 +81,7 @@ def work(operations: Operations, is_written: Callable[[int], bool] = lambda coun
     """Commit until nothing waits; the fates of all: commits in brackets, faults behind an x."""
     fates: list[str] = []
     for _ in range(100):
-        if not len(operations):
+        if not len(operations.waiting):
             return " ".join(fates)
         taken = operations.take()
         names = "".join(apply_name(operation) for operation in taken)
@@ -154,16 +154,16 @@ def test_on_a_full_disk_those_that_need_room_fail_and_the_others_wait(log: Log) 
         operations.add(log.operation(name, grows=grows))
     operations.take()
     operations.fail(StorageFull("disk"))
-    assert (log.taken(), len(operations)) == ("b failed", 2)
+    assert (log.taken(), len(operations.waiting)) == ("b failed", 2)
     operations.refuse(StorageFull("disk"))
-    assert (log.taken(), len(operations)) == ("a failed c failed", 0)
+    assert (log.taken(), len(operations.waiting)) == ("a failed c failed", 0)
 
 
 def test_if_room_was_made_those_that_need_none_are_tried_again(log: Log) -> None:
     operations = log.operations("ab")
     operations.take()
     operations.fail(StorageFull("disk"), has_room=True)
-    assert (log.taken(), len(operations)) == ("", 2)
+    assert (log.taken(), len(operations.waiting)) == ("", 2)
 
 
 def test_if_the_store_fails_all_fail(log: Log) -> None:
@@ -171,7 +171,7 @@ def test_if_the_store_fails_all_fail(log: Log) -> None:
     operations.take()
     operations.add(log.operation("c"))
     operations.fail(StorageFailed("disk"))
-    assert (log.taken(), len(operations)) == ("a failed b failed", 1)
+    assert (log.taken(), len(operations.waiting)) == ("a failed b failed", 1)
 
 
 @pytest.mark.parametrize("way", ["before", "committed", "failed"])
@@ -196,14 +196,14 @@ def test_when_all_is_over_no_one_waits_for_ever(log: Log, way: str) -> None:
     operations.abandon(StorageFailed("disk"))
     before = "a failed " if way == "before" else ""
     assert log.taken() == f"{before}c failed d failed"
-    assert len(operations) == 0
+    assert len(operations.waiting) == 0
 
 
 def test_what_is_waiting_behind_others_can_be_joined(log: Log) -> None:
     operations = log.operations("abc")
     operations.join(3)
     operations.join(2)
-    assert len(operations) == 3
+    assert len(operations.waiting) == 3
     operations.join(1)
     first, rest = operations.take()
     first.apply(BATCH)

@@ -473,7 +473,7 @@ def test_many_runs_expire_in_several_steps(office: Office) -> None:
         office.send(office.out, *MESSAGES[:4] * 200)
     assert [run.left for run in office.runs] == [800] * 3
     office.clock.wait(LIFETIME + 1)
-    office.local.tick()
+    office.local.advance(office.local.clock.now(), office.local.clock.elapsed())
     left = []
     while office.local.wants_commit:
         commit(office.local)

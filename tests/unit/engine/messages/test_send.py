@@ -143,7 +143,7 @@ def test_in_a_queue_here_the_time_to_reach_it_is_over_on_arrival(manager: Manage
 def test_lifetimes_count_without_the_jumps_of_the_clock(manager: Manager) -> None:
     queue = manager.create()
     manager.clock.time += 3600
-    manager.local.tick()
+    manager.local.advance(manager.local.clock.now(), manager.local.clock.elapsed())
     manager.send(queue, Message(time_to_be_received=60))
     assert records(manager, queue)[0].expires == NOW + 60
     manager.tick(61)
@@ -311,7 +311,7 @@ def test_a_message_for_another_computer_waits_here(manager: Manager) -> None:
 def test_a_time_that_was_said_counts_by_the_clock_of_lifetimes(manager: Manager) -> None:
     queue = manager.create("q")
     manager.clock.time += 3600
-    manager.local.tick()
+    manager.local.advance(manager.local.clock.now(), manager.local.clock.elapsed())
     assert manager.local.timeline.shift == 3600
     at = int(manager.clock.now() + 5) * 1000
     manager.done(handles.send(manager.local, queue, [Message("x")], None, DeliveryOptions(at=at)))

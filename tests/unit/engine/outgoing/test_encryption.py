@@ -13,7 +13,6 @@ from tests.unit.engine.station import Station
 from tests.unit.engine.world import commit_all
 
 from openmsmq import limits
-from openmsmq.clock import SystemClock
 from openmsmq.engine.arrivals.examination import Examiner, Keyring, SecurityPolicy
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing import encryption as module
@@ -211,7 +210,7 @@ def sent(station: Station, *messages: Message, to: object = DIRECT) -> list[byte
     """What leaves of messages that were sent."""
     assert isinstance(to, FormatName)
     queue = station.core.queues.outgoing(to)
-    sender = Sender(station.core, SystemClock(), computer="here")
+    sender = Sender(station.core, computer="here")
     station.dispatcher.register([AddressKind.BINARY, AddressKind.HTTP], FakeTransport())
     sender.send(queue, messages, None)
     commit_all(station.core)
@@ -256,7 +255,7 @@ def filled(station: Station, *messages: Message) -> ManagedQueue:
     station.core.encryptor.encrypts_direct = True
     queue = station.core.queues.outgoing(DIRECT)
     station.dispatcher.register([AddressKind.BINARY], FakeTransport())
-    Sender(station.core, SystemClock(), computer="here").send(queue, messages, None)
+    Sender(station.core, computer="here").send(queue, messages, None)
     commit_all(station.core)
     return queue
 

@@ -17,5 +17,5 @@ def test_a_unit_tells_who_has_not_confirmed_and_since_when() -> None:
     local.commit(local.begin(name), ["postgresql 1/shop"])
     commit_all(local)
     clock.wait(90)
-    local.tick()
+    local.advance(local.clock.now(), local.clock.elapsed())
     assert unit_infos(local) == [UnitInfo(name, "committing", 90, ("postgresql 1/shop",))]

@@ -337,7 +337,6 @@ def guarded() -> SupportingWorld:
     """A manager that knows the certificate of alice, and has a queue for what is signed."""
     world = SupportingWorld()
     world.clock.wait(VALID - world.clock.now())
-    world.driver.call(world.manager.tick)
     world.manager.examiner.keyring = Keyring({ALICE: (der_of(),)})
     orders = world.manager.find_queue("orders")
     world.driver.call(lambda: world.manager.change_queue(orders, authenticate=True))

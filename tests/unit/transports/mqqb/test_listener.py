@@ -54,7 +54,7 @@ class House:
         self.config = replace(config, **options)  # type: ignore[arg-type] # as the tests give them
         clock = SystemClock()
         self.local = QueueManager(MemoryStore(), clock, name=name, receipts=RECEIPTS)
-        self.driver = LoopDriver(self.local, self.local.tick)
+        self.driver = LoopDriver(self.local, self.local.clock)
         self.listener = BinaryListener(self.local, self.driver, self.config, clock)
         self.transport = self.listener.transport
 

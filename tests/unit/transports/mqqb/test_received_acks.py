@@ -312,7 +312,7 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
     world.commit()  # now the sequence is to end with the next commit
     transaction = world.transactions.begin()
     world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core.operations._waiting
+    operations = station.core.operations.waiting
     world.transactions.commit(transaction)
     operations.insert(0, operations.pop())  # before it
     commit_all(station.core)
@@ -333,7 +333,7 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     station.received_acks.ordered(station.origin, station.identifier(1), 1)
     transaction = world.transactions.begin()
     world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core.operations._waiting
+    operations = station.core.operations.waiting
     assert len(operations) == 2  # each tries to end it
     world.transactions.commit(transaction)
     operations.insert(1, operations.pop())  # between the two

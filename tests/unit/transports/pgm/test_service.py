@@ -25,7 +25,7 @@ class Running:
     def __init__(self, name: str, port: int, *allowed: str) -> None:
         clock = SystemClock()
         self.local = QueueManager(MemoryStore(), clock, name=name)
-        self.driver = LoopDriver(self.local, self.local.tick)
+        self.driver = LoopDriver(self.local, self.local.clock)
         self.service = MulticastService(
             self.local, self.driver, clock,
             lambda: MulticastNetwork(LOOPBACK, udp_port=port, ttl=1, is_alert=True),

@@ -39,7 +39,7 @@ class Place:
     def __init__(self) -> None:
         self.clock = HandClock(1184814700)
         self.local = QueueManager(MemoryStore(), self.clock, name="here")
-        self.driver = LoopDriver(self.local, self.local.tick)
+        self.driver = LoopDriver(self.local, self.local.clock)
         self.service = SrmpService(self.local, self.driver, self.clock, host="127.0.0.1", port=0)
         self.driver.call(lambda: self.service.begin("127.0.0.1", 80))
         assert self.service.reception is not None

@@ -40,7 +40,7 @@ class Running:
     ) -> None:
         clock = SystemClock()
         self.local = QueueManager(MemoryStore(), clock, name=name)
-        self.driver = LoopDriver(self.local, self.local.tick)
+        self.driver = LoopDriver(self.local, self.local.clock)
         self.service = SrmpService(
             self.local,
             self.driver,

@@ -471,7 +471,7 @@ def open_embedded(
 ) -> Embedded:
     """Open a directory, making it if it is not there."""
     local = open_directory(directory, name, quota, receipts=RECEIPTS)
-    driver = Driver(local, local.tick)
+    driver = Driver(local, local.clock)
     driver.call(AccessChanges(Path(directory), local.audit).refresh)
     return Embedded(local, driver)
 

@@ -99,7 +99,7 @@ class Interrupted(ThreadDriver):
 
 def test_what_an_interrupted_caller_took_is_back_and_what_it_saw_is_there_once() -> None:
     local = QueueManager(MemoryStore(), SystemClock(), name="server1")
-    with Manager(Embedded(local, Interrupted(local, local.tick))) as manager:
+    with Manager(Embedded(local, Interrupted(local, local.clock))) as manager:
         queue = manager.create_queue("orders")
         queue.send("a")
         reads: list[Callable[[], object]] = [
