@@ -127,7 +127,7 @@ class Program:
     def frame(self) -> Frame | None:
         """The next frame; None at the end."""
         while True:
-            for found in self._framer.frames():
+            if (found := self._framer.next_frame()) is not None:
                 return found
             data = self.connection.recv(65536)
             if not data:

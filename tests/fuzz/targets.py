@@ -271,7 +271,7 @@ def _taken(chunks: list[bytes]) -> tuple[list[Frame], str]:
     try:
         for chunk in chunks:
             framer.receive_data(chunk)
-            found.extend(framer.frames())
+            found.extend(iter(framer.next_frame, None))
     except Malformed as error:
         return found, str(error)
     return found, ""

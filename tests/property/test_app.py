@@ -140,7 +140,7 @@ def taken(chunks: Sequence[bytes]) -> tuple[list[Frame], str]:
     try:
         for chunk in chunks:
             framer.receive_data(chunk)
-            found.extend(framer.frames())
+            found.extend(iter(framer.next_frame, None))
     except Malformed as error:
         return found, str(error)
     return found, ""
@@ -181,12 +181,12 @@ def test_frames_may_be_taken_one_by_one_while_more_data_comes(
     found: list[Frame] = []
     for take in order:
         if take:
-            found.extend(islice(framer.frames(), 1))
+            found.extend(islice(iter(framer.next_frame, None), 1))
         elif waiting:
             framer.receive_data(waiting.pop())
     while waiting:
         framer.receive_data(waiting.pop())
-    assert [*found, *framer.frames()] == sent
+    assert [*found, *iter(framer.next_frame, None)] == sent
     assert framer.pending == 0
 
 
@@ -359,7 +359,7 @@ def test_the_session_on_the_page_is_what_the_code_writes() -> None:
         frame = bytes.fromhex("".join(header)) + payload
         framer = Framer(FROM_CLIENT if side == ">" else FROM_SERVER)
         framer.receive_data(frame)
-        (found,) = framer.frames()
+        (found,) = iter(framer.next_frame, None)
         assert framer.pending == 0
         match found.kind:
             case Kind.HELLO:

@@ -211,7 +211,7 @@ class Client:
     def receive_data(self, data: bytes) -> None:
         """Take frames of the server."""
         self._framer.receive_data(data)
-        for frame in self._framer.frames():
+        for frame in iter(self._framer.next_frame, None):
             self._take(frame)
 
     def _take(self, frame: Frame) -> None:

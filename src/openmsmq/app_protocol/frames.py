@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from struct import Struct
 from typing import Final, NamedTuple, NoReturn
@@ -84,15 +84,17 @@ class Framer:
 
     A size beyond the limit and a kind that the other side may not send are refused when the first 9
     bytes of a frame are there; its payload costs what of it has arrived. The frames before a
-    malformed one are given first; then `frames` raises `Malformed`, for good.
+    malformed one are given first; then `next_frame` raises `Malformed`, for good.
     """
 
-    __slots__ = ("_data", "_more", "_start", "_waiting", "accepts", "limit")
+    __slots__ = ("_data", "_more", "_start", "_waiting", "accepts", "has_more", "limit")
 
     def __init__(self, accepts: Mapping[int, Kind], *, limit: int = FRAME_SIZE_FIRST) -> None:
         self.accepts = accepts
         self.limit = limit
         "The largest size; it may be set anew at any time, also between two frames."
+        self.has_more = False
+        "Something has come that is in no frame yet."
         self._data = b""
         "Is cut into frames where it lies: copies are the cost of small frames."
         self._start = 0
@@ -103,20 +105,21 @@ class Framer:
 
     def receive_data(self, data: bytes) -> None:
         """Take what the other side sent."""
-        more = self._more
-        if not more and self._start == len(self._data):
+        if not self.has_more:
             self._data = data
             self._start = 0
+            self.has_more = bool(data)
             return
+        more = self._more
         self._waiting += len(data)
         if more and len(more[-1]) + len(data) <= _PIECE:
             more[-1] += data
         else:
             more.append(data)
 
-    def frames(self) -> Iterator[Frame]:
-        """The frames that are whole; what is not asked for stays for the next time."""
-        while True:
+    def next_frame(self) -> Frame | None:
+        """The next frame, if it is whole."""
+        while self.has_more:
             data, start = self._data, self._start
             payload = start + _HEADER.size
             if payload > len(data):
@@ -124,21 +127,24 @@ class Framer:
                     self._waiting -= len(self._more[0])
                     self._data, self._start = data[start:] + self._more.popleft(), 0
                     continue
-                if start == len(data):
-                    self._data, self._start = b"", 0  # it may be large, and the next long to come
-                return
+                break
             size, code, id = _HEADER.unpack_from(data, start)
             kind = self.accepts.get(code)
             if kind is None or not _COUNTED <= size <= self.limit:
                 self._refuse(size, code)
             end = start + _UNCOUNTED + size
             if end <= len(data):
+                content = data[payload:end]
                 self._start = end
-                yield tuple.__new__(Frame, (kind, id, data[payload:end]))
             elif end <= len(data) + self._waiting:
-                yield tuple.__new__(Frame, (kind, id, self._joined(payload, end)))
+                content = self._joined(payload, end)
             else:
-                return
+                break
+            if self._start == len(self._data) and not self._more:
+                self.has_more = False
+                self._data, self._start = b"", 0  # it may be large, and the next long to come
+            return tuple.__new__(Frame, (kind, id, content))
+        return None
 
     def _joined(self, payload: int, end: int) -> bytes:
         """The payload of a frame that came in pieces; the rest of the last one stays."""

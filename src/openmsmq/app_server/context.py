@@ -113,8 +113,8 @@ class SessionContext:
         "So it does with those that a subscription was given."
         self.is_refused = False
         "The refusal is sent in a moment; until then nothing that the program sends counts."
-        self._due = inf
-        "When `tick` has something to do, at the earliest."
+        self.next_deadline: float | None = None
+        "When `tick` has something to do, at the earliest; None for never."
         self._resumes = False
         "The next tick goes on with requests that wait for credit."
         self._framer = Framer(FROM_CLIENT)
@@ -158,9 +158,10 @@ class SessionContext:
 
     def wake_at(self, deadline: float) -> None:
         """Have `tick` called at a deadline, or before."""
-        if deadline < self._due:
-            self._due = deadline
-            self.wire.update()
+        if self.is_over or (self.next_deadline is not None and self.next_deadline <= deadline):
+            return
+        self.next_deadline = deadline
+        self.wire.update()
 
     # Frames
 
@@ -245,6 +246,7 @@ class SessionContext:
         if self.is_over:
             return
         self.is_over = True
+        self.next_deadline = None
         if not self.driver.is_closed:
             self.driver.call(self._release)
 

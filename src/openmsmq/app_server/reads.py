@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -143,7 +144,7 @@ class Reads:
         remove = end.action == app.Action.REMOVE
         session.begin(
             number,
-            lambda: opened.end(end.lookups, remove=remove, transaction=transaction),
+            partial(opened.end, end.lookups, remove=remove, transaction=transaction),
             lambda _: session.answer(number, Kind.DONE),
         )
 
@@ -156,7 +157,7 @@ class Reads:
         remove = end.action == app.Action.REMOVE
         session.begin(
             number,
-            lambda: opened.end_ranges(end.ranges, remove=remove, transaction=transaction),
+            partial(opened.end_ranges, end.ranges, remove=remove, transaction=transaction),
             lambda _: session.answer(number, Kind.DONE),
         )
 

@@ -8,6 +8,7 @@ Requests are begun in the order in which their frames came.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from typing import Final, Protocol
 
@@ -101,17 +102,14 @@ class AppSession(SessionContext):
             Kind.SUBSCRIBE: self.streams.subscribe,
             Kind.FETCH: self.readers.fetch,
         }
-        self._set_deadline()
-
-    # The connection
-
-    @property
-    def is_full(self) -> bool:
-        """Nothing more is read.
+        self.is_full = False
+        """Nothing more is read, since requests wait.
 
         A little more is read than is handled: a closed connection is noticed by reading only.
         """
-        return self._must_wait and self._framer.pending > READ_AHEAD
+        self._set_deadline()
+
+    # The connection
 
     @property
     def awaits_hello(self) -> bool:
@@ -126,33 +124,35 @@ class AppSession(SessionContext):
     def receive_data(self, data: bytes, now: float) -> None:
         """Take what the program sent."""
         self.now = now
-        if not self._is_ending:
+        if not self._must_wait:
+            self._handle_frames(data)
+        elif not self._is_ending:
             self._framer.receive_data(data)
-            self._handle_frames()
+            self.is_full = self._framer.pending > READ_AHEAD
 
-    def _handle_frames(self) -> None:
+    def _handle_frames(self, data: bytes = b"") -> None:
         """Begin the requests that have come, as far as the credit goes."""
-        if self._must_wait:
-            return
+        framer = self._framer
+        if data:
+            framer.receive_data(data)
+        self.is_full = False
         try:
-            for frame in self._framer.frames():
+            while (frame := framer.next_frame()) is not None:
                 self._handle(frame)
+                if not framer.has_more:
+                    return
                 if self._must_wait:
+                    self.is_full = framer.pending > READ_AHEAD
                     return
         except Malformed as error:
             self.refuse("malformed frame", f"malformed: {error}")
 
     # Time
 
-    @property
-    def next_deadline(self) -> float | None:
-        """When `tick` is to be called; None for never."""
-        return None if self.is_over or self._due == inf else self._due
-
     def tick(self, now: float) -> None:
         """Do what is due: refusals, reads that time out, streams and requests that go on."""
         self.now = now
-        self._due = inf
+        self.next_deadline = None
         self._handshake.tick(now)
         self._reads.tick(now)
         if self._resumes:
@@ -163,12 +163,15 @@ class AppSession(SessionContext):
 
     def _set_deadline(self) -> None:
         hello = self._handshake.deadline
-        self._due = min(self._due, self._reads.next_deadline, inf if hello is None else hello)
+        due = min(self._reads.next_deadline, inf if hello is None else hello)
+        if due != inf:
+            self.wake_at(due)
 
     def resume(self, now: float) -> None:
         """There is credit, or room in the write buffer again."""
         self.now = now
-        self._handle_frames()
+        if not self._must_wait:
+            self._handle_frames()
         self.streams.resume()
         self.wire.update()
 
@@ -238,14 +241,13 @@ class AppSession(SessionContext):
         send = Send.decode(frame.payload)
         opened = self.handle(send.handle)
         transaction = self.transaction(send.transaction)
-        self._begin_send(frame.id, lambda: opened.send_packets(send.packets, transaction))
+        self._begin_send(frame.id, partial(opened.send_packets, send.packets, transaction))
 
     def _send_run(self, frame: Frame) -> None:
         send = SendRun.decode(frame.payload)
         opened = self.handle(send.handle)
         transaction = self.transaction(send.transaction)
-        packets, count = send.packets, send.count
-        self._begin_send(frame.id, lambda: opened.send_run(packets, count, transaction))
+        self._begin_send(frame.id, partial(opened.send_run, send.packets, send.count, transaction))
 
     def _begin_send(self, number: int, make: Callable[[], Future[Sequence[SentId]]]) -> None:
         def sent(ids: Sequence[SentId]) -> None:
@@ -267,6 +269,6 @@ class AppSession(SessionContext):
 
         self.begin(
             number,
-            lambda: opened.send_packets(post.packets, transaction, delivery),
+            partial(opened.send_packets, post.packets, transaction, delivery),
             posted,
         )

@@ -161,14 +161,15 @@ class PendingRequests:
             return pings
         hint = explain_answer(data) if self.is_silent else ""
         self.is_silent = False
-        self._framer.receive_data(data)
+        framer = self._framer
+        framer.receive_data(data)
         try:
-            for frame in self._framer.frames():
+            while (frame := framer.next_frame()) is not None:
                 if frame.kind is Kind.PING:
                     pings.append(frame)
                 else:
                     self._take(frame)
-                if self.is_over:
+                if not framer.has_more or self.is_over:
                     break
         except Malformed as error:
             self.lost(hint or f"the server sent an invalid frame: {error}")

@@ -82,7 +82,7 @@ class PlainWire:
 
     def frames(self) -> list[Frame]:
         """What was written since the last call."""
-        return [Frame(*found) for found in self._framer.frames()]
+        return [Frame(*found) for found in iter(self._framer.next_frame, None)]
 
 
 class Client:

@@ -41,7 +41,7 @@ class Peer:
     def request(self) -> Frame:
         """The next thing that the client asks for."""
         while True:
-            for frame in self._framer.frames():
+            for frame in iter(self._framer.next_frame, None):
                 return frame
             data = self.socket.recv(1 << 16)
             assert data, "the client has gone"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from math import inf
 from types import TracebackType
 from typing import Final, Self
 
@@ -48,7 +49,7 @@ class Stream:
         "What the loop got and is not acknowledged, by lookup identifier."
         self._under_way: tuple[list[int], Completion] | None = None
         "What is being removed, with its completion."
-        self._removed_at = 0.0
+        self._removed_at = -inf
         "When that was begun."
 
     def __iter__(self) -> Self:
