@@ -84,26 +84,29 @@ def exploded_messages_get_no_row(patch: pytest.MonkeyPatch) -> None:
 
 def empty_runs_stay(patch: pytest.MonkeyPatch) -> None:
     """The last message of a run leaves, and the blob stays."""
-    write = RunRows.write
+    add_to = RunRows.add_to
 
-    def wrong(rows: RunRows) -> None:
+    def wrong(
+        rows: RunRows, put: dict[Table, list[tuple[bytes, bytes]]], delete: dict[Table, list[bytes]]
+    ) -> None:
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(MessageRun, "packet_keys", [])
-            write(rows)
+            add_to(rows, put, delete)
 
-    patch.setattr(RunRows, "write", wrong)
+    patch.setattr(RunRows, "add_to", wrong)
 
 
 def runs_that_change_are_deleted(patch: pytest.MonkeyPatch) -> None:
     """When one message leaves, the others are lost."""
-    write = RunRows.write
+    add_to = RunRows.add_to
 
-    def wrong(rows: RunRows) -> None:
-        write(rows)
-        for key in rows._changed:
-            rows._writer.delete(Table.RUNS, key)
+    def wrong(
+        rows: RunRows, put: dict[Table, list[tuple[bytes, bytes]]], delete: dict[Table, list[bytes]]
+    ) -> None:
+        add_to(rows, put, delete)
+        delete[Table.RUNS] = list(rows._changed)
 
-    patch.setattr(RunRows, "write", wrong)
+    patch.setattr(RunRows, "add_to", wrong)
 
 
 def counts_leave_slices_out(patch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.tables import Keys, Rows, Table
 
 _KEY_SIZE_MAX: Final = 510  # of LMDB, less the byte by which a scan steps on
 
@@ -136,6 +136,15 @@ class MemoryWriter(_Reader):
                 f"a row appended to {table.name} does not lie above the others"
             )
             self.put(table, key, value)
+
+    def change(self, append: Rows, put: Rows, delete: Keys) -> None:
+        """Write rows of several tables, first those that are appended, then remove others."""
+        for table, rows in append.items():
+            self.put_many(table, rows, append=True)
+        for table, rows in put.items():
+            self.put_many(table, rows)
+        for table, keys in delete.items():
+            self.delete_many(table, keys)
 
     def delete(self, table: Table, key: bytes) -> bool:
         """Remove one row; False if it was not there."""

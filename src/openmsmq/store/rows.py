@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import lmdb
 
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.tables import Keys, Rows, Table
 from openmsmq.store.faults import storage_error
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _WALK_FROM: Final = 8
 "Keys for which it pays to look whether they lie side by side."
+_GATHER_FROM: Final = 4
+"Rows for which a cursor pays."
 _VIEW_FROM: Final = 8
 "Rows for which it pays to put them together where they lie in the file."
 
@@ -221,6 +223,24 @@ class LmdbWriter(_Reader):
         except lmdb.Error as error:
             raise storage_error(error) from error
         assert given == written, f"a row appended to {table.name} does not lie above the others"
+
+    def change(self, append: Rows, put: Rows, delete: Keys) -> None:
+        """Write rows of several tables, first those that are appended, then remove others."""
+        for table, rows in append.items():
+            self.put_many(table, rows, append=True)
+        tables, transaction = self._tables, self._transaction
+        try:
+            for table, rows in put.items():
+                if len(rows) < _GATHER_FROM:
+                    for key, value in rows:
+                        transaction.put(key, value, True, True, False, tables[table])
+                else:
+                    transaction.cursor(tables[table]).putmulti(rows, True, True)
+            for table, keys in delete.items():
+                for key in keys:
+                    transaction.delete(key, b"", tables[table])
+        except lmdb.Error as error:
+            raise storage_error(error) from error
 
     def delete(self, table: Table, key: bytes) -> bool:
         """Remove one row; False if it was not there."""

@@ -224,6 +224,21 @@ class StoreContract:
         store.refresh()
         assert contents(store, Table.PACKETS) == ROWS
 
+    def test_tables_change_together(self, store: Store) -> None:
+        commit(store, ROWS)
+        few, many = [(b"few", b"1")], [(b"%d" % number, b"") for number in range(9)]
+        store.begin().change(
+            {Table.PACKETS: ROWS, Table.HISTORY: few},
+            {Table.QUEUES: few, Table.AUDIT: many, Table.INDEX: [(b"A", b"new"), *few]},
+            {Table.INDEX: [key for key, _ in ROWS if key != b"A"], Table.EXPIRY: [b"missing"]},
+        )
+        store.commit()
+        store.refresh()
+        assert contents(store, Table.PACKETS) == ROWS
+        assert contents(store, Table.HISTORY) == contents(store, Table.QUEUES) == few
+        assert contents(store, Table.AUDIT) == many
+        assert contents(store) == [(b"A", b"new"), *few]
+
     @pytest.mark.parametrize("wrong", [b"B", b"E", b"\0"])
     def test_appending_below_the_last_row_is_a_mistake(self, store: Store, wrong: bytes) -> None:
         commit(store, ROWS[:5])

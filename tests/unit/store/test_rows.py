@@ -97,6 +97,8 @@ def test_damage_found_while_working_is_said_so() -> None:
         lambda: writer.put_many(Table.INDEX, [(b"k", b"")]),
         lambda: writer.delete(Table.INDEX, b"k"),
         lambda: writer.delete_many(Table.INDEX, [b"k"]),
+        lambda: writer.change({}, {Table.INDEX: [(b"k", b"")]}, {}),
+        lambda: writer.change({}, {}, {Table.INDEX: [b"k"]}),
     ]
     for call in calls:
         with pytest.raises(StoreDamaged, match="page"):

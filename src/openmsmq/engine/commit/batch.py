@@ -508,24 +508,25 @@ class Batch(PacketRows):
     def write(self) -> None:
         """Hand all rows to the store's transaction."""
         writer = self.writer
-        self._write_packets()
-        self._write_index()
-        if self._index_deletes:
-            writer.delete_many(Table.INDEX, self._index_deletes)
-        if self._packet_deletes:
-            writer.delete_many(Table.PACKETS, self._packet_deletes)
-        self.runs.write()
-        if self._expiry_rows:
-            writer.put_many(Table.EXPIRY, self._expiry_rows)
-        if self._expiry_deletes:  # one that was taken out of its run to leave is among both
-            writer.delete_many(Table.EXPIRY, self._expiry_deletes)
-        if self._delayed_deletes:
+        if self._delayed_deletes:  # one that is delayed again is among both
             writer.delete_many(Table.DELAYED, self._delayed_deletes)
-        if self._delayed_rows:
-            writer.put_many(Table.DELAYED, self._delayed_rows)
-        self._counts.write()
-        self._events.write(writer)
-        self._statistics.write(writer, self._counted)
+        append = {Table.PACKETS: self._packet_rows} if self._packet_rows else {}
+        if pages := self._events.pages(writer):
+            append[Table.HISTORY] = pages
+        put = {
+            Table.INDEX: self._index_rows,
+            Table.EXPIRY: self._expiry_rows,
+            Table.DELAYED: self._delayed_rows,
+            Table.QUEUES: self._counts.rows(),
+            Table.META: self._events.state_rows + self._statistics.rows(self._counted),
+        }
+        delete = {  # one that was taken out of its run to leave is among rows and keys
+            Table.INDEX: self._index_deletes,
+            Table.PACKETS: self._packet_deletes,
+            Table.EXPIRY: self._expiry_deletes,
+        }
+        self.runs.add_to(put, delete)
+        writer.change(append, put, delete)
 
     def _write_index(self) -> None:
         if self._index_rows:

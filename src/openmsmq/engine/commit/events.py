@@ -21,7 +21,7 @@ from openmsmq.engine.storage.tables import Writer
 class Events:
     """Events of one commit."""
 
-    __slots__ = ("_history", "_now", "_pending", "_pieces", "_state")
+    __slots__ = ("_history", "_now", "_pending", "_pieces", "_state", "state_rows")
 
     def __init__(self, history: History, now: int) -> None:
         self._history = history
@@ -30,6 +30,8 @@ class Events:
         self._pending = 0
         "How many are written of those that no commit is about."
         self._pieces: list[bytes] = []
+        self.state_rows: list[tuple[bytes, bytes]] = []
+        "What says which pages there are, once `pages` was called, if that changes."
 
     @property
     def are_kept(self) -> bool:
@@ -104,13 +106,16 @@ class Events:
             piece = pack_range(event, queue.number, part.first, len(part), ids, by, extra)
             self._pieces.append(piece)
 
-    def write(self, writer: Writer) -> None:
-        """Write them, with those that waited."""
+    def pages(self, writer: Writer) -> list[tuple[bytes, bytes]]:
+        """Rows to be appended to the history, with those that waited; the oldest are dropped."""
         history = self._history
         self._pending = len(history.pending)
         events = history.pending + [(self._now, piece) for piece in self._pieces]
         if events or (history.state.size and not history.limit):
-            self._state = history.write(writer, events)
+            self._state, pages = history.pages(writer, events)
+            self.state_rows = [self._state.to_row()]
+            return pages
+        return []
 
     def committed(self) -> None:
         """They are on disk."""

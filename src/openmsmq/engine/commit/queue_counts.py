@@ -55,22 +55,23 @@ class QueueCounts:
             if not queue.deleted:
                 yield queue, changes[1]
 
-    def write(self) -> None:
-        """Write the counters as they will be.
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        """The counters as they will be.
 
         A queue that comes and goes by itself is in the store while messages of it are.
         """
-        writer = self._writer
+        rows = []
         for queue, changes in self._changes.items():
             if queue.deleted:
                 continue
             if queue.kind in COME_AND_GO and not queue.is_stored:
-                writer.put(Table.QUEUES, queue_key(queue.number), queue.properties.to_row())
+                rows.append((queue_key(queue.number), queue.properties.to_row()))
                 self.write_queue_number()
             counted = queue.messages, queue.size, *queue.totals
             messages, size, *totals = map(add, counted, changes)
             key = queue_key(queue.number, COUNTERS_ROW)
-            writer.put(Table.QUEUES, key, pack_counters(messages, size, totals))
+            rows.append((key, pack_counters(messages, size, totals)))
+        return rows
 
     def write_queue_number(self) -> None:
         """No number is given again, so that what was sent to one queue never ends in another."""

@@ -225,16 +225,16 @@ class RunRows:
         """The runs that this commit leaves with few messages."""
         return [run for run in self._changed.values() if run.left and run.is_sparse]
 
-    def write(self) -> None:
-        """Write new runs, and what is left of those that have changed."""
-        writer = self._writer
-        if self._rows:
-            writer.put_many(Table.RUNS, self._rows)
+    def add_to(
+        self, put: dict[Table, list[tuple[bytes, bytes]]], delete: dict[Table, list[bytes]]
+    ) -> None:
+        """Have new runs written, and what is left of those that have changed."""
+        put[Table.RUNS] = self._rows
         for key, run in self._changed.items():
             if run.left:
-                writer.put(Table.RUNS, key, run.pack())
+                put[Table.RUNS].append((key, run.pack()))
             else:
-                writer.delete(Table.RUNS, key)
-                writer.delete_many(Table.PACKETS, run.packet_keys)
+                delete.setdefault(Table.RUNS, []).append(key)
+                delete[Table.PACKETS] += run.packet_keys
                 if run.expiry_key is not None:
-                    writer.delete(Table.EXPIRY, run.expiry_key)
+                    delete[Table.EXPIRY].append(run.expiry_key)

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Final
 
-from openmsmq.engine.storage.tables import Snapshot, Table, Writer
+from openmsmq.engine.storage.tables import Snapshot, Table
 
 STATISTICS_KEY: Final = b"statistics"
 
@@ -31,15 +31,16 @@ class Statistics:
         """Something happened that no commit is about."""
         self._pending[what] += times
 
-    def write(self, writer: Writer, more: Counter[str]) -> None:
-        """Write the counters as they are with a commit, if any has changed."""
+    def rows(self, more: Counter[str]) -> list[tuple[bytes, bytes]]:
+        """The counters as they are with a commit, if any has changed."""
         self._writing = self._pending.copy()
-        if self._writing or more:
-            total = dict(self._committed)
-            for counts in (self._writing, more):
-                for what, times in counts.items():
-                    total[what] = total.get(what, 0) + times
-            writer.put(Table.META, STATISTICS_KEY, json.dumps(total).encode())
+        if not (self._writing or more):
+            return []
+        total = dict(self._committed)
+        for counts in (self._writing, more):
+            for what, times in counts.items():
+                total[what] = total.get(what, 0) + times
+        return [(STATISTICS_KEY, json.dumps(total).encode())]
 
     def add(self, more: Counter[str]) -> None:
         """That commit is on disk."""

@@ -138,6 +138,10 @@ class PageRange(NamedTuple):
     size: int
     "Bytes they take."
 
+    def to_row(self) -> tuple[bytes, bytes]:
+        """Where and how it is stored."""
+        return HISTORY_KEY, _state.pack(*self)
+
 
 EMPTY: Final = PageRange(0, 0, 0)
 
@@ -217,8 +221,13 @@ class History:
             self.pending += [(now, piece) for piece in pieces]
             self.pending_size += sum(map(len, pieces))
 
-    def write(self, writer: Writer, events: Sequence[Timed]) -> PageRange:
-        """Write events as pages and drop the oldest; what is there if this is committed."""
+    def pages(
+        self, writer: Writer, events: Sequence[Timed]
+    ) -> tuple[PageRange, list[tuple[bytes, bytes]]]:
+        """What is there if this is committed, and the pages that are still to be appended.
+
+        The oldest are dropped, for which the new ones must be in the store.
+        """
         state = self.state
         rows = []
         number, size = state.next, state.size
@@ -226,13 +235,12 @@ class History:
             rows.append((_number(number), page))
             number += 1
             size += len(page)
-        writer.put_many(Table.HISTORY, rows, append=True)
         first = state.first
         if size > self.limit:
+            writer.put_many(Table.HISTORY, rows, append=True)
+            rows = []
             first, size = self._drop(writer, first, number, size)
-        state = PageRange(first, number, size)
-        writer.put(Table.META, HISTORY_KEY, _state.pack(*state))
-        return state
+        return PageRange(first, number, size), rows
 
     def _drop(self, writer: Writer, first: int, end: int, size: int) -> tuple[int, int]:
         """Drop the oldest pages; no more than a few at once, should the limit have been lowered."""

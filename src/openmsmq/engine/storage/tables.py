@@ -6,7 +6,7 @@ through a transaction that its caller begins and commits, so that one sync serve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -36,6 +36,11 @@ class Table(IntEnum):
     "(queue, lookup identifier of the first) -> messages stored together, see `runs`."
     AUDIT = 10
     "Number -> an entry of the audit log; the oldest are dropped."
+
+
+Rows = Mapping[Table, Sequence[tuple[bytes, bytes]]]
+"Keys and values, by table."
+Keys = Mapping[Table, Sequence[bytes]]
 
 
 class Snapshot(Protocol):
@@ -84,6 +89,10 @@ class Writer(Snapshot, Protocol):
         self, table: Table, rows: Iterable[tuple[bytes, bytes]], *, append: bool = False
     ) -> None:
         """Write rows; with `append`, all their keys rise and lie above those in the table."""
+        ...
+
+    def change(self, append: Rows, put: Rows, delete: Keys) -> None:
+        """Write rows of several tables, first those that are appended, then remove others."""
         ...
 
     def delete(self, table: Table, key: bytes) -> bool:

@@ -10,6 +10,7 @@ from openmsmq.engine.commit.events import Events
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, Record
 from openmsmq.engine.storage.runs import stored
+from openmsmq.engine.storage.tables import Table
 
 ROW = Record(1, 1, 1, NEVER).pack()
 
@@ -29,7 +30,8 @@ def noted(world: World, order: list[int]) -> tuple[int, list[int]]:
     messages = [found[at] for at in order]
     events.note_many(Event.MOVED, queue, messages, [sent[at].packet for at in order], "", "")
     writer = world.store.begin()
-    events.write(writer)
+    writer.put_many(Table.HISTORY, events.pages(writer), append=True)
+    writer.put_many(Table.META, events.state_rows)
     world.store.commit()
     world.store.refresh()
     events.committed()

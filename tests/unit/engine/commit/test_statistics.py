@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from openmsmq.engine.commit.statistics import Statistics
+from openmsmq.engine.storage.tables import Table
 from openmsmq.store.memory import MemoryStore
 
 
@@ -17,7 +18,7 @@ def store() -> MemoryStore:
 
 def write(store: MemoryStore, statistics: Statistics, **more: int) -> None:
     """Write what a commit has counted, and commit."""
-    statistics.write(store.begin(), Counter(more))
+    store.begin().put_many(Table.META, statistics.rows(Counter(more)))
     store.commit()
     store.refresh()
     statistics.add(Counter(more))
@@ -60,7 +61,7 @@ def test_what_no_commit_is_about_counts_at_once_and_lasts_with_the_next(
 def test_what_is_counted_during_a_commit_waits_for_the_next(store: MemoryStore) -> None:
     statistics = Statistics(store.snapshot)
     statistics.count("arrived")
-    statistics.write(store.begin(), Counter(received=1))
+    store.begin().put_many(Table.META, statistics.rows(Counter(received=1)))
     statistics.count("arrived", 2)
     store.commit()
     store.refresh()
@@ -74,7 +75,7 @@ def test_what_is_counted_during_a_commit_waits_for_the_next(store: MemoryStore) 
 def test_a_commit_that_fails_has_counted_nothing(store: MemoryStore) -> None:
     statistics = Statistics(store.snapshot)
     statistics.count("arrived")
-    statistics.write(store.begin(), Counter(received=1))
+    store.begin().put_many(Table.META, statistics.rows(Counter(received=1)))
     store.abort()
     assert statistics.counts == {"arrived": 1}
     write(store, statistics)
@@ -84,5 +85,5 @@ def test_a_commit_that_fails_has_counted_nothing(store: MemoryStore) -> None:
 def test_nothing_new_is_not_written(store: MemoryStore) -> None:
     statistics = Statistics(store.snapshot)
     before = store.writes
-    statistics.write(store.begin(), Counter())
+    store.begin().put_many(Table.META, statistics.rows(Counter()))
     assert store.writes == before

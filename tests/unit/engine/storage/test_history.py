@@ -13,6 +13,8 @@ from openmsmq.engine.storage.history import (
     Event,
     Happened,
     History,
+    PageRange,
+    Timed,
     identifiers,
     pack_event,
 )
@@ -37,6 +39,14 @@ def event(
     return pack_event(what, 16, [number], identifier(number), by, extra)
 
 
+def put(book: Book, events: Sequence[Timed]) -> PageRange:
+    """Write events as a commit does, which is not over yet."""
+    writer = book.store.begin()
+    state, rows = book.history.pages(writer, events)
+    writer.change({Table.HISTORY: rows}, {Table.META: [state.to_row()]}, {})
+    return state
+
+
 class Book:
     """A history over a store in memory."""
 
@@ -48,7 +58,7 @@ class Book:
         """Commit events, and those that wait."""
         written = len(self.history.pending)
         timed = [(now, piece) for pieces in events for piece in pieces]
-        state = self.history.write(self.store.begin(), self.history.pending + timed)
+        state = put(self, self.history.pending + timed)
         self.store.commit()
         self.store.refresh()
         self.history.committed(state, written)
@@ -167,7 +177,7 @@ def test_what_is_waiting_is_found_with_the_time_at_which_it_happened(book: Book)
 def test_what_is_waiting_is_written_once_and_what_comes_meanwhile_later(book: Book) -> None:
     history = book.history
     history.note(NOW, event(1))
-    state = history.write(book.store.begin(), history.pending)
+    state = put(book, history.pending)
     history.note(NOW, event(2))
     book.store.commit()
     book.store.refresh()
@@ -183,7 +193,7 @@ def test_a_commit_that_fails_changes_nothing(book: Book) -> None:
     book.write(event(1))
     before = book.history.state
     book.history.note(NOW, event(2))
-    book.history.write(book.store.begin(), book.history.pending)
+    put(book, book.history.pending)
     book.store.abort()
     assert book.history.state == before
     assert len(book.of(2)) == 1
