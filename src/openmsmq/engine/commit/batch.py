@@ -6,7 +6,7 @@ the others are applied again to another batch; if the store fails, all of them d
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import groupby, repeat
 from math import inf
@@ -137,7 +137,7 @@ class Batch(PacketRows):
         self.next_due = inf
         "The first time at which one of those can be read that it delays."
         self._statistics = statistics
-        self._counted: Counter[str] = Counter()
+        self._counted: dict[str, int] = defaultdict(int)
         self._events = Events(history, now)
         self.note = self._events.note
         self.note_many = self._events.note_many
@@ -539,4 +539,4 @@ class Batch(PacketRows):
         for queue, sequence in self._sequences.items():
             self.numbers.sequences.began(queue, sequence)
         self._events.committed()
-        self._statistics.add(self._counted)
+        self._statistics.committed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from openmsmq.engine.storage.tables import Snapshot, Table
@@ -16,35 +17,37 @@ class Statistics:
 
     def __init__(self, snapshot: Snapshot) -> None:
         raw = snapshot.get(Table.META, STATISTICS_KEY)
-        self._committed: Counter[str] = Counter(json.loads(raw) if raw else {})
+        self._committed: dict[str, int] = json.loads(raw) if raw else {}
+        self._total = self._committed
+        "What they are when the commit under way is on disk."
         self._pending: Counter[str] = Counter()
         "What no commit has written yet."
-        self._writing: Counter[str] = Counter()
+        self._writing: dict[str, int] = {}
         "Of these, what the commit under way writes."
 
     @property
     def counts(self) -> dict[str, int]:
         """The counters, by name."""
-        return dict(sorted((self._committed + self._pending).items()))
+        return dict(sorted((Counter(self._committed) + self._pending).items()))
 
     def count(self, what: str, times: int = 1) -> None:
         """Something happened that no commit is about."""
         self._pending[what] += times
 
-    def rows(self, more: Counter[str]) -> list[tuple[bytes, bytes]]:
+    def rows(self, more: Mapping[str, int]) -> list[tuple[bytes, bytes]]:
         """The counters as they are with a commit, if any has changed."""
-        self._writing = self._pending.copy()
+        self._writing, self._total = dict(self._pending), self._committed
         if not (self._writing or more):
             return []
-        total = dict(self._committed)
+        self._total = total = dict(self._committed)
         for counts in (self._writing, more):
             for what, times in counts.items():
                 total[what] = total.get(what, 0) + times
         return [(STATISTICS_KEY, json.dumps(total).encode())]
 
-    def add(self, more: Counter[str]) -> None:
+    def committed(self) -> None:
         """That commit is on disk."""
-        self._committed.update(more)
+        self._committed = self._total
         if self._writing:
-            self._committed.update(self._writing)
-            self._pending -= self._writing
+            self._pending.subtract(self._writing)
+            self._pending = +self._pending

@@ -171,6 +171,8 @@ class ManagedQueue:
     number: int
     "PrivateQueueNumber; also its place in the index."
     properties: QueueProperties
+    kind: QueueKind = field(init=False)
+    "What it is for, which never changes."
     messages: int = 0
     "How many lie in the store, those of open transactions not counted."
     size: int = 0
@@ -224,10 +226,8 @@ class ManagedQueue:
         """Its path below the computer, or the format name of an outgoing queue's destination."""
         return self.properties.name
 
-    @property
-    def kind(self) -> QueueKind:
-        """What it is for."""
-        return self.properties.kind
+    def __post_init__(self) -> None:
+        self.kind = self.properties.kind
 
     @property
     def main(self) -> ManagedQueue:

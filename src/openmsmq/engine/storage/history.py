@@ -96,10 +96,9 @@ class Event(IntEnum):
     QUEUE_GONE = 27
     "Of a queue, and of no message: it was deleted; its name is kept for what happened in it."
 
-    @property
-    def word(self) -> str:
-        """What statistics and people call it."""
-        return self.name.lower()
+    def __init__(self, _: int) -> None:
+        self.word = self._name_.lower()
+        "What statistics and people call it."
 
 
 class Happened(NamedTuple):

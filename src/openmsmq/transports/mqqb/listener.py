@@ -418,12 +418,13 @@ class Spoken:
 
         A manager is known once this one has dialled it; until then its configured address will do.
         """
-        is_whole = not self._pending
+        pending = self._pending
+        is_whole = not pending
         self._trace.note(data, is_sent=False, is_whole=is_whole)
         for tap in self._taps:
             tap.received(data, is_whole=is_whole)
         if (self._is_expected or self.is_known) and not self._later:
-            self._take(data, now)
+            self._take(data, now, pending)
             return
         waiting = len(self._later)
         self._later += [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
@@ -466,7 +467,7 @@ class Spoken:
         data = b"".join(found)
         self._later_size -= len(data)
         began, singles = time.perf_counter(), self._machine.singles
-        self._take(data, self._listener.now())
+        self._take(data, self._listener.now(), self._pending)
         to_come = (self._machine.singles - singles) * SINGLE_S
         self._listener.turns.charge(to_come)
         took = time.perf_counter() - began + to_come
@@ -476,8 +477,7 @@ class Spoken:
         self._later.clear()
         self._later_size = 0
 
-    def _take(self, data: bytes, now: float) -> None:
-        waited = self._pending
+    def _take(self, data: bytes, now: float, waited: int) -> None:
         self._do(lambda: self._machine.receive_data(data, now))
         if not self._is_over:
             pending = self._pending
