@@ -71,8 +71,8 @@ class Connection(asyncio.Protocol):
         self._reads_paused = False
         self._is_closing = False
         self._linger: asyncio.TimerHandle | None = None
-        self.on_eof: Callable[[], None] = self.finish
-        "Called when the peer has closed its side."
+        self.on_eof: Callable[[], None] | None = None
+        "Called instead of `finish` when the peer has closed its side."
         self.peer = ""
         "The peer's address, for people."
         self.local = self.remote = NOWHERE
@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
             self.update()
 
     def eof_received(self) -> bool:
-        self.on_eof()
+        (self.on_eof or self.finish)()
         return not self._is_closing  # else the transport closes
 
     def finish(self) -> None:
@@ -219,8 +219,8 @@ class Connection(asyncio.Protocol):
         self._tick(self._now())
 
     def _tick(self, now: float) -> None:
-        assert self._machine is not None
         if not self._is_closing:
+            assert self._machine is not None
             self._machine.tick(now)
             self.update()
 
@@ -247,8 +247,11 @@ class Connection(asyncio.Protocol):
         for timer in (self._linger, self._timer):
             if timer is not None:
                 timer.cancel()
-        assert self._machine is not None
-        self._machine.lost()
+        machine = self._machine
+        assert machine is not None
+        # Who refers to this is referred to no more: the garbage collector has nothing to find.
+        self._machine = self.on_eof = self.tap = None
+        machine.lost()
 
 
 def _endpoint(name: object) -> tuple[str, int]:

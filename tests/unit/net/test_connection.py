@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import inspect
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -211,6 +213,23 @@ async def test_to_close_what_is_lost_does_nothing() -> None:
     await turn()
     assert call.line.log == []
     assert call.line.sent == []
+
+
+@looped
+async def test_nothing_of_what_is_lost_waits_for_the_garbage_collector() -> None:
+    """Thousands of connections at a time held up everybody when it found them."""
+    connection = Connection(Echo)
+    connection.connection_made(Line())
+    connection.on_eof = connection.finish
+    connection.tap = connection.data_received
+    gc.disable()
+    try:
+        connection.connection_lost(None)
+        found = ref(connection)
+        del connection
+        assert found() is None
+    finally:
+        gc.enable()
 
 
 @looped

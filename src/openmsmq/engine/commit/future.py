@@ -59,5 +59,6 @@ class Future(Generic[T]):
 
     def _finish(self) -> None:
         self.done = True
-        if self.on_done is not None:
-            self.on_done()
+        call, self.on_done = self.on_done, None  # they would keep each other for the collector
+        if call is not None:
+            call()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import ref
+
 import pytest
 
 from openmsmq.engine.commit.future import Future
@@ -42,6 +44,15 @@ def test_the_one_who_waits_is_notified_once_when_the_answer_is_there(fails: bool
     else:
         pending.succeed("here")
     assert reported == [True]
+
+
+def test_answered_it_keeps_those_no_longer_who_waited() -> None:
+    """Each send left a circle of fifteen objects for the garbage collector."""
+    pending: Future[int] = Future()
+    pending.on_done = lambda: None
+    waits = ref(pending.on_done)
+    pending.succeed(1)
+    assert waits() is None
 
 
 def test_a_call_is_answered_once() -> None:
