@@ -48,7 +48,7 @@ OWN_HEADER: Final = "X-OpenMSMQ"
 IDLE_HEADER: Final = "X-OpenMSMQ-Idle"
 "A header of requests that a page makes by itself while no one touches it."
 CONTENT_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
     " font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
@@ -198,12 +198,12 @@ class ConsoleApplication:
 
     async def _role(self, token: str, place: str) -> str:
         """What a token is for; `RequestRefused` if no manager knows it."""
-        if self.state.role_of is not None:
-            role = self.state.role_of(token)
-            if role is None:
+        if self.state.grant_of is not None:
+            grant = self.state.grant_of(token)
+            if grant is None:
                 self.state.sessions.failed(place)
                 raise RequestRefused(401, "the token is not valid")
-            return role
+            return grant.role
         reasons = []
         for name in self.state.entries:
             try:

@@ -74,6 +74,45 @@ class QueueHistoryView(Struct):
     "Where to go on, as `before`; null if no more is known."
 
 
+class PipelineBacklog(Struct):
+    """What a queue has for a pipeline that is not read yet."""
+
+    manager: str
+    queue: str
+    lag: int
+    oldest: int | None
+    "Seconds that the oldest of these messages waits."
+
+
+class PipelineView(Struct):
+    """The last run of a pipeline of Spark on the computer of the console."""
+
+    name: str
+    kind: str
+    state: str
+    file: str
+    host: str
+    started: str
+    ended: str
+    batches: int
+    rows: int
+    seconds: float | None
+    "How long the newest batch took."
+    rate: float | None
+    "Rows a second of the newest batch."
+    lag: int | None
+    "Messages that wait for it."
+    oldest: int | None
+    "Seconds that the oldest of them waits."
+    error: str
+    queues: list[PipelineBacklog] = []
+    "The same for each queue, that with the most messages first."
+    report: str = ""
+    "Where the page that it wrote can be fetched; empty if there is none."
+    can_run: bool = False
+    "It does not run, and its file is there."
+
+
 class PipelineJobView(Struct):
     """A run of a pipeline, or the verification of its archive, that was begun in the console."""
 

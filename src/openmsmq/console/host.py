@@ -64,11 +64,7 @@ class ServicePages:
     def add_to(self, app: web.Application, tokens: Tokens) -> None:
         """Answer on the console port."""
 
-        def role_of(token: str) -> str | None:
-            grant = tokens.check(token)
-            return None if grant is None else grant.role
-
-        self.state.role_of = role_of
+        self.state.grant_of = tokens.check
         self._tokens = tokens
         ConsoleApplication(self.state).add_to(app)
 

@@ -154,6 +154,10 @@ JOB_LINE_MAX: Final = 1024 * 1024
 "Bytes of a line that such a job prints. At the limit: the line is passed over."
 JOB_ERROR_MAX: Final = 2000
 "Bytes of what a job complains about that are kept. At the limit: the last ones are."
+REPORT_MAX: Final = 16 * 1024 * 1024
+"Bytes of a report of a pipeline that are shown. At the limit: 413; the file itself has all."
+QUEUES_SHOWN_MAX: Final = 100
+"Queues of a pipeline with their backlogs: the longest. At the limit: the others are in the sum."
 JOB_PATIENCE_S: Final = 10.0
 """Seconds that jobs have to end when the console does. At the limit: they are killed; a pipeline
 goes on from there when it is run again.

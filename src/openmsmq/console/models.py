@@ -418,29 +418,6 @@ class AccessView(Struct):
     allowed: bool
 
 
-class PipelineView(Struct):
-    """The last run of a pipeline of Spark on the computer of the console."""
-
-    name: str
-    kind: str
-    state: str
-    file: str
-    host: str
-    started: str
-    ended: str
-    batches: int
-    rows: int
-    rate: float | None
-    "Rows a second of the newest batch."
-    lag: int | None
-    "Messages that wait for it."
-    oldest: int | None
-    "Seconds that the oldest of them waits."
-    error: str
-    can_run: bool = False
-    "It does not run, and its file is there."
-
-
 class OptionView(Struct):
     """An option of a service, as it counts now and as its file says it."""
 

@@ -70,6 +70,8 @@ _STATUS: Final[Mapping[type[MQError], int]] = {
     InsufficientResources: 507,
     ServiceNotAvailable: 503,
 }
+RETRY_S: Final = 5
+"When to ask again for what others have the place of, unless the refusal says it."
 _TITLES: Final[Mapping[int, str]] = {
     400: "The request makes no sense",
     401: "A login is needed",
@@ -83,7 +85,8 @@ _TITLES: Final[Mapping[int, str]] = {
     421: "Not a name of this console",
     422: "It cannot be done",
     428: "A condition is needed",
-    429: "Too many attempts",
+    416: "The body is shorter",
+    429: "Too much at once",
     500: "A mistake of the console",
     503: "The queue manager cannot be reached",
     507: "There is no room",
@@ -93,7 +96,8 @@ _TITLES: Final[Mapping[int, str]] = {
 def problem_of(error: Exception) -> tuple[Problem, Mapping[str, str]]:
     """What to answer instead, and further headers."""
     if isinstance(error, RequestRefused):
-        return _problem(error.status, error.detail, advice=error.advice), error.headers
+        later = {"Retry-After": str(RETRY_S)} if error.status == 429 else {}
+        return _problem(error.status, error.detail, advice=error.advice), later | {**error.headers}
     if isinstance(error, MQError):
         status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 422)
         return _problem(

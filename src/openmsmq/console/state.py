@@ -24,11 +24,12 @@ from openmsmq.console.plans import Plan, Plans
 from openmsmq.console.proxies import LoginProxy
 from openmsmq.console.sessions import BrowserSession, Sessions
 from openmsmq.runtime.logs import log_event
+from openmsmq.types.caller import Grant
 
 _log: Final = logging.getLogger(__name__)
 
-RoleOf = Callable[[str], str | None]
-"The role of a token; None if it is none."
+GrantOf = Callable[[str], Grant | None]
+"What a token entitles to; None if it is none."
 Audit = Callable[[str, str, str, str], None]
 "Keeps an act: token, act, target, reason."
 
@@ -61,7 +62,7 @@ class ConsoleState:
     settings: ConsoleSettings
     entries: dict[str, ManagerEntry]
     key: bytes | None = None
-    role_of: RoleOf | None = None
+    grant_of: GrantOf | None = None
     keep_audit: Audit | None = None
     links: Links = field(init=False)
     sessions: Sessions = field(init=False)
@@ -144,7 +145,7 @@ class ConsoleState:
 
     def is_good(self, token: str) -> bool:
         """Whether a token that was good is still."""
-        return self.role_of is None or self.role_of(token) is not None
+        return self.grant_of is None or self.grant_of(token) is not None
 
     def is_current(self, login: BrowserSession) -> bool:
         """Whether a login is not over; to ask is no use of it."""

@@ -19,6 +19,7 @@ from openmsmq.console.application import ConsoleApplication
 from openmsmq.console.links import ManagerEntry
 from openmsmq.console.sessions import make_code
 from openmsmq.console.state import ConsoleSettings, ConsoleState
+from openmsmq.types.caller import Grant
 
 KEY = b"k" * 32
 TOKEN = "omq_aa_secret"
@@ -67,7 +68,7 @@ async def desk(**settings: Any) -> AsyncIterator[Desk]:
                 ConsoleSettings(hosts, **settings),
                 {"here": ManagerEntry("here", connect)},
                 key=KEY,
-                role_of=lambda token: "admin" if token == TOKEN else None,
+                grant_of=lambda token: Grant("admin") if token == TOKEN else None,
             )
             app = web.Application()
             ConsoleApplication(state).add_to(app)

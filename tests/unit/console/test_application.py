@@ -167,7 +167,7 @@ async def test_a_login_ends_with_its_token(desk: Desk) -> None:
     )
     assert login.status == 200
     assert (await desk.client.get("/api/v1/plans")).status == 200
-    desk.state.role_of = lambda token: None
+    desk.state.grant_of = lambda token: None
     assert (await desk.client.get("/api/v1/plans")).status == 401
 
 

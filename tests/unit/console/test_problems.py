@@ -49,3 +49,5 @@ def test_a_refusal_says_when_to_come_again() -> None:
         response_of(RequestRefused(429, "x", headers={"Retry-After": "5"})).headers["Retry-After"]
         == "5"
     )
+    assert "Retry-After" in response_of(RequestRefused(429, "4 searches are running")).headers
+    assert "Retry-After" not in response_of(RequestRefused(409, "x")).headers

@@ -9,6 +9,7 @@ import pytest
 from openmsmq.console.limits import KEYS_MAX, SCAN_REST
 from openmsmq.console.sessions import BrowserSession
 from openmsmq.console.state import ConsoleSettings, ConsoleState
+from openmsmq.types.caller import Grant
 
 
 def test_what_is_remembered_is_bounded() -> None:
@@ -24,7 +25,9 @@ def test_what_is_remembered_is_bounded() -> None:
 def test_a_login_is_over_when_its_token_is_revoked() -> None:
     good = {"t"}
     state = ConsoleState(
-        ConsoleSettings(frozenset()), {}, role_of=lambda token: "read" if token in good else None
+        ConsoleSettings(frozenset()),
+        {},
+        grant_of=lambda token: Grant("read") if token in good else None,
     )
     login = state.sessions.begin("t", "me", "read")
     assert state.is_current(login)

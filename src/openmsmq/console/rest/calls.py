@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
+from uuid import UUID
 
 import msgspec
 from aiohttp import web
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from openmsmq.console.state import ConsoleState
 
 T = TypeVar("T")
+_GUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,15 @@ class ApiCall:
     async def queue(self, access: Access) -> Queue:
         """The queue of its path, open."""
         manager = await self.manager()
-        return await manager.open_queue(self.part("queue"), access=access)
+        return await manager.open_queue(await self.queue_name(), access=access)
+
+    async def queue_name(self) -> str:
+        """The name of the queue of its path, which may have its identity instead."""
+        text = self.part("queue")
+        if _GUID.fullmatch(text) is None:
+            return text
+        known = await (await self.manager()).queues(everything=True)
+        return next((one.name for one in known if one.id == UUID(text)), text)
 
     # What it says
 
@@ -106,14 +117,18 @@ class ApiCall:
             )
         return msgspec.json.decode(await self.request.read(), type=kind)
 
-    def require(self, right: Right) -> None:
+    def require(self, right: Right, *, everywhere: bool = True) -> None:
         """Refuse who lacks a right that no manager is asked about.
 
-        A console beside its managers knows no roles: there, only who started it is trusted.
+        What is of no queue is for those who are not limited to some queues. A console beside its
+        managers knows no roles: there, only who started it is trusted.
         """
-        role = self.login.role
-        if right not in rights_of(role) if role else bool(self.login.token):
+        role, grant_of = self.login.role, self.state.grant_of
+        if not (right in rights_of(role) if role else not self.login.token):
             raise RequestRefused(403, f"this needs the right '{right}'")
+        grant = grant_of(self.login.token) if everywhere and grant_of is not None else None
+        if grant is not None and not grant.allows(right):
+            raise RequestRefused(403, f"this needs the right '{right}' on all queues")
 
     @property
     def masks(self) -> Names:

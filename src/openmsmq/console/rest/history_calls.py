@@ -45,7 +45,7 @@ async def begin_search(call: ApiCall) -> ApiReply:
     if not asked.filter.strip():
         raise RequestRefused(400, "filter: what are you looking for?")
     if call.login.role:
-        call.require("peek")
+        call.require("peek", everywhere=False)
     wanted = call.wanted(asked.filter)
     for name in asked.managers:
         call.link(name)

@@ -99,7 +99,7 @@ async def queue_history(call: ApiCall) -> QueueHistoryView:
     """What happened in a queue, the newest first; a request looks for half a second at most."""
     limit = call.number("limit", 100, 1, PAGE_MAX) or PAGE_MAX
     before = call.number("before", 0, 0, U64_MAX) or 0
-    word, name = call.text("event", most=40), call.part("queue")
+    word, name = call.text("event", most=40), await call.queue_name()
     manager = await call.manager()
     until = time.monotonic() + SCAN_S
     found: list[QueueEventView] = []

@@ -24,6 +24,7 @@ from openmsmq.errors import AccessDenied, MQError, TokenRefused
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
 from openmsmq.types.queues import VISIBLE
+from openmsmq.types.subscriptions import SubscriptionInfo
 
 DENIED: Final = "denied"
 "The state of a manager whose queues the login may not see."
@@ -162,9 +163,27 @@ async def end_transaction(call: ApiCall) -> None:
     call.log(f"{outcome} prepared", xid)
 
 
-async def subscriptions(call: ApiCall) -> list[dict[str, Any]]:
+async def subscriptions(call: ApiCall) -> list[SubscriptionInfo]:
     """Durable subscriptions: Spark pipelines and others that keep their place."""
-    return [asdict(one) for one in await (await call.manager()).subscriptions()]
+    return await (await call.manager()).subscriptions()
+
+
+async def drop_subscription(call: ApiCall) -> None:
+    """End a subscription; what it has taken and not committed is back in its queue."""
+    name, queue = call.part("subscription"), call.text("queue")
+    manager = await call.manager()
+    known = [one for one in await manager.subscriptions(name) if one.queue.lower() == queue.lower()]
+    if not known:
+        raise RequestRefused(404, f"{queue[:80]!r} has no subscription {name[:40]!r}")
+    waiting = known[0].uncommitted + known[0].unread
+    if call.number("uncommitted", None, 0, 1 << 62) != waiting:
+        raise RequestRefused(
+            409,
+            f"{name} has {waiting} messages that it has not committed",
+            f"say so: ?uncommitted={waiting}",
+        )
+    await manager.drop_subscription(known[0].name, known[0].queue)
+    call.audit("drop subscription", known[0].queue, f"{known[0].name}, {waiting} uncommitted")
 
 
 async def settings(call: ApiCall) -> SettingsView:
@@ -330,7 +349,19 @@ MANAGER_ROUTES: Final = (
         "watch",
         "Durable subscriptions",
         subscriptions,
-        list[Json],
+        list[SubscriptionInfo],
+    ),
+    ApiRoute(
+        "DELETE",
+        f"{_MANAGER}/subscriptions/{{subscription}}",
+        "admin",
+        "Drop a subscription: what it has not committed is back in its queue",
+        drop_subscription,
+        query={
+            "queue": "the queue that it reads",
+            "uncommitted": "how many messages it has not committed, as a confirmation",
+        },
+        status=204,
     ),
     ApiRoute("GET", f"{_MANAGER}/settings", "watch", "Settings", settings, SettingsView),
     ApiRoute(

@@ -44,8 +44,6 @@ from openmsmq.types.json import from_json, renewed, to_json
 from openmsmq.types.message import Message
 from openmsmq.types.received import ReceivedMessage
 
-DOWNLOAD: Final = {"Content-Disposition": "attachment"}
-
 
 async def list_messages(call: ApiCall) -> MessagePage:
     """Messages in their order or the newest first; with a filter, those that match.
@@ -172,13 +170,30 @@ async def _message(call: ApiCall) -> ReceivedMessage:
 async def show_body(call: ApiCall) -> web.Response:
     """The bytes of the body, as a download."""
     call.check_unmasked()
-    return web.Response(body=(await _message(call)).body, headers=DOWNLOAD)
+    return _download(call, (await _message(call)).body)
 
 
 async def show_packet(call: ApiCall) -> web.Response:
     """The bytes of the whole message, as a download for `openmsmq decode`."""
     call.check_unmasked()
-    return web.Response(body=(await _message(call)).packet, headers=DOWNLOAD)
+    return _download(call, (await _message(call)).packet)
+
+
+def _download(call: ApiCall, data: bytes) -> web.Response:
+    """Some bytes as a file, or the range of them that is asked for (RFC 9110, 14)."""
+    headers = {"Content-Disposition": "attachment", "Accept-Ranges": "bytes"}
+    try:
+        asked = call.request.http_range
+    except ValueError:
+        return web.Response(body=data, headers=headers)  # what cannot be read is passed over
+    if asked.start is None and asked.stop is None:
+        return web.Response(body=data, headers=headers)
+    start, stop, _ = asked.indices(len(data))
+    if start >= stop:
+        wrong = {"Content-Range": f"bytes */{len(data)}"}
+        raise RequestRefused(416, f"there are {len(data)} bytes", headers=wrong)
+    headers["Content-Range"] = f"bytes {start}-{stop - 1}/{len(data)}"
+    return web.Response(status=206, body=data[start:stop], headers=headers)
 
 
 async def delete_message(call: ApiCall) -> None:
@@ -324,12 +339,18 @@ MESSAGE_ROUTES: Final = (
         take_apart,
         DecodedView,
     ),
-    ApiRoute("GET", f"{_QUEUE}/messages/{{lookup}}/body", "peek", "The bytes of a body", show_body),
+    ApiRoute(
+        "GET",
+        f"{_QUEUE}/messages/{{lookup}}/body",
+        "peek",
+        "The bytes of a body, or a range of them",
+        show_body,
+    ),
     ApiRoute(
         "GET",
         f"{_QUEUE}/messages/{{lookup}}/packet",
         "peek",
-        "The whole message as it travels",
+        "The whole message as it travels, or a range of its bytes",
         show_packet,
     ),
     ApiRoute(

@@ -14,8 +14,8 @@ from openmsmq.console.rest.calls import ApiRoute
 
 _PART: Final = re.compile(r"\{(\w+)\}")
 _REF: Final = "#/components/schemas/{name}"
-_INTEGERS: Final = ("limit", "cursor", "after", "before", "step", "messages")
-_FLAGS: Final = ("everything", "nonempty", "newest", "preview", "trend")
+_INTEGERS: Final = ("limit", "cursor", "after", "before", "step", "messages", "uncommitted")
+_FLAGS: Final = ("everything", "nonempty", "newest", "newer", "preview", "trend")
 _LISTS: Final = ("column", "lookup_id")
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from aiohttp import web
 
 from openmsmq.console.desk.pipeline_jobs import Act, PipelineJob
-from openmsmq.console.details import PipelineJobView
-from openmsmq.console.models import PipelineView
+from openmsmq.console.details import PipelineBacklog, PipelineJobView, PipelineView
+from openmsmq.console.limits import QUEUES_SHOWN_MAX, REPORT_MAX
 from openmsmq.console.problems import RequestRefused
 from openmsmq.console.rest.calls import ApiCall, ApiReply, ApiRoute
 
@@ -16,6 +20,11 @@ if TYPE_CHECKING:
 
 ARCHIVE: Final = "archive"
 _JOBS: Final = list[PipelineJobView]
+REPORT_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'; sandbox"
+)
+"A report is a page with a style of its own, and without rights to anything of the console."
 ACTIVE: Final = ("running", "stopping")
 "States of a pipeline that has not ended."
 
@@ -35,15 +44,40 @@ async def pipelines(call: ApiCall) -> list[PipelineView]:
     return found
 
 
+async def show_report(call: ApiCall) -> web.Response:
+    """The page that a pipeline wrote: labels of messages are in it, as text, and nothing runs."""
+    call.require("peek")
+    path = _report_of(_run_of(call))
+    if path is None:
+        raise RequestRefused(404, f"{call.part('pipeline')} has no report")
+    page = await asyncio.to_thread(_read, path)
+    call.read("look at report", call.part("pipeline"))
+    headers = {"Content-Security-Policy": REPORT_POLICY}
+    return web.Response(body=page, content_type="text/html", charset="utf-8", headers=headers)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        page = file.read(REPORT_MAX + 1)
+    if len(page) > REPORT_MAX:
+        raise RequestRefused(413, f"the report is longer than {REPORT_MAX} bytes", f"open {path}")
+    return page
+
+
+def _report_of(run: Run) -> Path | None:
+    """The page that a run says it has written, if it is there."""
+    said = run.facts.get("report")
+    path = Path(said) if isinstance(said, str) and said else None
+    return path if path is not None and path.is_file() else None
+
+
 async def stop_pipeline(call: ApiCall) -> PipelineView:
     """Ask a pipeline to end after the batch that it is at."""
     from openmsmq.pipelines.state import Runs
 
     call.require("operate")
     runs, name = Runs(), call.part("pipeline")
-    if name not in runs.names():
-        raise RequestRefused(404, f"there is no pipeline {name[:40]!r}")
-    if runs.find(name).state not in ACTIVE:
+    if _run_of(call).state not in ACTIVE:
         raise RequestRefused(409, f"the pipeline {name} does not run")
     runs.ask_to_stop(name)
     call.audit("stop pipeline", name)
@@ -62,13 +96,18 @@ async def verify_archive(call: ApiCall) -> ApiReply:
     return await _begin(call, "verify")
 
 
-async def _begin(call: ApiCall, act: Act) -> ApiReply:
+def _run_of(call: ApiCall) -> Run:
+    """The last run of the pipeline of the path."""
     from openmsmq.pipelines.state import Runs
 
     runs, name = Runs(), call.part("pipeline")
     if name not in runs.names():
         raise RequestRefused(404, f"there is no pipeline {name[:40]!r}")
-    found = runs.find(name)
+    return runs.find(name)
+
+
+async def _begin(call: ApiCall, act: Act) -> ApiReply:
+    name, found = call.part("pipeline"), _run_of(call)
     if act == "run" and found.state in ACTIVE:
         raise RequestRefused(409, f"the pipeline {name} runs")
     if act == "verify" and found.kind != ARCHIVE:
@@ -113,10 +152,16 @@ def _view(run: Run) -> PipelineView:
         ended=run.ended,
         batches=run.batches,
         rows=run.rows,
-        rate=None if batch is None else batch.rate,
+        seconds=None if batch is None else round(batch.seconds, 3),
+        rate=None if batch is None else round(batch.rate, 1),
         lag=None if batch is None else batch.lag,
         oldest=None if batch is None else batch.oldest,
         error=run.error,
+        queues=[
+            PipelineBacklog(one.manager, one.queue, one.lag, one.oldest)
+            for one in (() if batch is None else batch.queues[:QUEUES_SHOWN_MAX])
+        ],
+        report="" if _report_of(run) is None else f"/api/v1/pipelines/{quote(run.name)}/report",
         can_run=run.state not in ACTIVE and _is_there(run),
     )
 
@@ -134,6 +179,13 @@ PIPELINE_ROUTES: Final = (
         "Pipelines of Spark on the computer of the console",
         pipelines,
         list[PipelineView],
+    ),
+    ApiRoute(
+        "GET",
+        "/pipelines/{pipeline}/report",
+        "peek",
+        "The page that a pipeline of the kind `deadletters` or `audit` wrote",
+        show_report,
     ),
     ApiRoute(
         "POST",

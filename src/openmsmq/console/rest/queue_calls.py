@@ -114,12 +114,12 @@ async def show_queue(call: ApiCall) -> ApiReply:
 
 async def _listed(call: ApiCall) -> QueueInfo:
     """The queue of the path as the list of all shows it, which `watch` is enough for."""
-    asked = call.part("queue").lower()
+    asked = (await call.queue_name()).lower()
     names = {asked, f".\\private$\\{asked}", f".\\{asked}"}
     for info in await (await call.manager()).queues(everything=True):
         if info.name.lower() in names:
             return info
-    raise QueueNotFound(call.part("queue"))
+    raise QueueNotFound(asked)
 
 
 async def change_queue(call: ApiCall) -> ApiReply:
@@ -143,7 +143,6 @@ async def change_queue(call: ApiCall) -> ApiReply:
 
 async def delete_queue(call: ApiCall) -> None:
     """Delete a queue with its messages, if there are as many as one thinks."""
-    name = call.part("queue")
     expected = call.number("messages", None, 0, 1 << 62)
     async with await call.queue(Access.ALL) as queue:
         info = await queue.info()
@@ -155,7 +154,7 @@ async def delete_queue(call: ApiCall) -> None:
                 f"{info.name} has {info.messages} messages",
                 f"say so: ?messages={info.messages}",
             )
-    await (await call.manager()).delete_queue(name)
+    await (await call.manager()).delete_queue(info.name)
     call.log("delete queue", info.name, f"{info.messages} messages")
 
 
@@ -207,7 +206,7 @@ QUEUE_ROUTES: Final = (
         "GET",
         "/managers/{manager}/queues/{queue}",
         "watch",
-        "A queue; its name percent-encoded",
+        "A queue, by its name, percent-encoded, or its id",
         show_queue,
         QueueView,
     ),

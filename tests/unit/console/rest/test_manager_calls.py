@@ -113,3 +113,21 @@ async def test_a_finding_is_silenced_and_heard_again(desk: Desk) -> None:
 async def test_topics_that_there_are_not_are_refused(desk: Desk) -> None:
     for wrong in ("nothing", "queue", "overview," * 3 + "x", "queue:a," * 201):
         await desk.ask("GET", f"/events?topics={wrong}", status=400)
+
+
+@at_desk
+async def test_a_subscription_is_dropped(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send_many(["x", "y"])
+    reader = await queue.subscription("lake")
+    await reader.reserve(0)
+    (found,) = await desk.ask("GET", "/managers/here/subscriptions")
+    assert (found["name"], found["uncommitted"]) == ("lake", 2)
+    place = f"/managers/here/subscriptions/lake?queue={quote(found['queue'])}"
+    await desk.ask("DELETE", place, status=409)
+    await desk.ask("DELETE", f"{place}&uncommitted=1", status=409)
+    await desk.ask("DELETE", "/managers/here/subscriptions/lake?queue=jobs", status=404)
+    await desk.ask("DELETE", f"{place}&uncommitted=2", status=204)
+    assert await desk.ask("GET", "/managers/here/subscriptions") == []
+    assert (await queue.info()).messages == 2
+    assert [act[1:3] for act in desk.acts] == [("drop subscription", found["queue"])]

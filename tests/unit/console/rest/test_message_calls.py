@@ -185,3 +185,24 @@ async def test_a_message_like_another_has_all_that_is_not_said(desk: Desk) -> No
     assert (three.body, four.body) == (old[2].body, b"\0\0")
     assert four.time_to_be_received is not None
     assert len(await letters.peek_many(5, timeout=0)) == 3, "the old ones stay"
+
+
+@at_desk
+async def test_a_part_of_a_body_is_fetched(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send(Message(b"0123456789"))
+    (row,) = (await desk.ask("GET", f"{QUEUE}/messages"))["messages"]
+    place = f"{QUEUE}/messages/{row['lookup_id']}/body"
+    for asked, part, where in (
+        ("bytes=2-4", "234", "bytes 2-4/10"),
+        ("bytes=7-", "789", "bytes 7-9/10"),
+        ("bytes=-2", "89", "bytes 8-9/10"),
+        ("bytes=0-99", "0123456789", "bytes 0-9/10"),
+    ):
+        assert await desk.ask("GET", place, status=206, Range=asked) == part
+        assert desk.headers["Content-Range"] == where
+        assert desk.headers["Content-Disposition"] == "attachment"
+    await desk.ask("GET", place, status=416, Range="bytes=10-")
+    assert desk.headers["Content-Range"] == "bytes */10"
+    for passed_over in ("bytes=4-2", "lines=1", "bytes=1-2,4-5"):
+        assert await desk.ask("GET", place, Range=passed_over) == "0123456789"

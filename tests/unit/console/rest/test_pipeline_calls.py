@@ -10,8 +10,11 @@ import msgspec
 import pytest
 from tests.unit.console.harness import Desk, at_desk
 
+from openmsmq.console.limits import REPORT_MAX
 from openmsmq.console.rest.calls import ApiCall
 from openmsmq.pipelines.state import VARIABLE, Runs, new_run
+from openmsmq.pipelines.work import Backlog, Progress
+from openmsmq.types.caller import Grant
 
 
 def test_a_pipeline_is_seen_and_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +93,64 @@ def test_a_pipeline_is_run_and_its_archive_verified(
     see()
 
 
+def test_its_batches_and_its_report_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    report = tmp_path / "page.html"
+    report.write_text("<h1>Dead letters</h1>")
+
+    @at_desk
+    async def see(desk: Desk) -> None:
+        with Runs(tmp_path).begin(new_run("dead letters", "deadletters", "f", None)) as recorder:
+            waits = (Backlog("shop01", r".\private$\orders", 7, 3), Backlog("shop01", "jobs", 2))
+            recorder.progress(Progress(1, 100, 2.5004, 9, 3, waits))
+            (found,) = await desk.ask("GET", "/pipelines")
+            assert (found["batches"], found["seconds"], found["rate"]) == (1, 2.5, 40.0)
+            assert [(one["queue"], one["lag"], one["oldest"]) for one in found["queues"]] == [
+                (r".\private$\orders", 7, 3),
+                ("jobs", 2, None),
+            ]
+            assert found["report"] == ""
+            place = "/pipelines/dead%20letters/report"
+            await desk.ask("GET", place, status=404)
+            recorder.tell(report=str(report))
+            (found,) = await desk.ask("GET", "/pipelines")
+            assert found["report"] == f"/api/v1{place}"
+            assert await desk.ask("GET", place) == report.read_text()
+            assert desk.headers["Content-Type"] == "text/html; charset=utf-8"
+            policy = desk.headers["Content-Security-Policy"].split("; ")
+            assert {"default-src 'none'", "sandbox"} <= set(policy)
+            assert "script" not in desk.headers["Content-Security-Policy"]
+            with report.open("r+b") as file:
+                file.truncate(REPORT_MAX + 1)
+            await desk.ask("GET", place, status=413)
+            report.unlink()
+            assert (await desk.ask("GET", "/pipelines"))[0]["report"] == ""
+            await desk.ask("GET", place, status=404)
+
+    see()
+
+
+@at_desk
+async def test_who_is_limited_to_some_queues_has_no_pipelines(desk: Desk) -> None:
+    """They read and write any queue, as the user of the service."""
+    desk.state.grant_of = lambda token: Grant("admin", ("orders*",))
+    for method, path in (
+        ("GET", "/pipelines"),
+        ("GET", "/pipelines/lake/report"),
+        ("POST", "/pipelines/lake/run"),
+        ("POST", "/pipelines/lake/stop"),
+        ("GET", "/jobs"),
+    ):
+        await desk.ask(method, path, status=403)
+    await desk.ask("POST", "/searches", {"filter": "label:a"}, status=201)
+
+
 @at_desk
 async def test_a_right_is_needed_that_no_manager_is_asked_about(desk: Desk) -> None:
+    desk.state.grant_of = lambda token: None
+
     def call(role: str, token: str) -> ApiCall:
         login = desk.state.sessions.begin(token, "someone", role)
         return ApiCall(desk.state, None, login)  # type: ignore[arg-type]

@@ -86,3 +86,16 @@ async def test_journals_and_subqueues_stand_below_their_queues(desk: Desk) -> No
     names = [one["name"].rpartition("private$\\")[2] for one in found["queues"]]
     assert names[:5] == ["Bills", "orders", "orders;late", r"orders\Journal$", "orders.more"]
     assert {one["kind"] for one in found["queues"][5:]} == {"system"}
+
+
+@at_desk
+async def test_a_queue_is_found_by_its_id(desk: Desk) -> None:
+    queue = await desk.manager.create_queue("orders")
+    await queue.send("x")
+    known = (await desk.ask("GET", "/managers/here/queues/orders"))["id"]
+    place = f"/managers/here/queues/{known.upper()}"
+    assert (await desk.ask("GET", place))["name"] == ".\\private$\\orders"
+    assert len((await desk.ask("GET", f"{place}/messages"))["messages"]) == 1
+    assert (await desk.ask("GET", f"{place}/history"))["events"]
+    await desk.ask("DELETE", f"{place}?messages=1", status=204)
+    await desk.ask("GET", place, status=404)
