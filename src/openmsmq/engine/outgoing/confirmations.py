@@ -68,6 +68,8 @@ class Confirmations:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._over: set[OutgoingSequence] = set()
+        "Sequences that the next commit, or the one under way, ends."
 
     # They reached their queue
 
@@ -210,9 +212,10 @@ class Confirmations:
         """A sequence of which nothing is left ends; the next message begins another."""
         core = self._core
         sequences = queue.sequences
-        over = [item for item in sequences.all if is_finished(core.snapshot, queue, item)]
+        over = self._finished(queue)
         if not over or core.is_stopping:
             return
+        self._over.update(over)
         ended: list[OutgoingSequence] = []
 
         def apply(batch: Batch) -> None:
@@ -225,16 +228,30 @@ class Confirmations:
                     sequences.end(sequence)
                     ended.append(sequence)
             for sequence in ended:
-                forget_sequence(batch.writer, sequence)
-                for key, _ in parked_rows(batch.writer, sequence):
-                    batch.writer.delete(Table.TRANSFER, key)
+                _forget(batch, sequence)
 
         def take_back() -> None:
             for sequence in ended:
                 sequences.restore(sequence)
             ended.clear()
 
-        core.submit(apply, lambda: core.numbers.sequences.ended(ended), lambda error: take_back())
+        def committed() -> None:
+            self._over.difference_update(over)
+            core.numbers.sequences.ended(ended)
+
+        def failed(error: BaseException) -> None:
+            self._over.difference_update(over)
+            take_back()
+
+        core.submit(apply, committed, failed)
+
+    def _finished(self, queue: ManagedQueue) -> list[OutgoingSequence]:
+        """The sequences of which nothing is left, but for those that end already."""
+        return [
+            sequence
+            for sequence in queue.sequences.all
+            if sequence not in self._over and is_finished(self._core.snapshot, queue, sequence)
+        ]
 
     # They were consumed, or failed for good
 
@@ -276,6 +293,13 @@ class Confirmations:
             self.finish(queue.main)
 
         after.append(committed)
+
+
+def _forget(batch: Batch, sequence: OutgoingSequence) -> None:
+    """Remove all rows of a sequence that ends."""
+    forget_sequence(batch.writer, sequence)
+    for key, _ in parked_rows(batch.writer, sequence):
+        batch.writer.delete(Table.TRANSFER, key)
 
 
 def _sent_slices(queue: ManagedQueue, first: int, end: int) -> tuple[list[RunSlice], int]:
