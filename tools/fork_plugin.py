@@ -64,6 +64,8 @@ class Question:
     "None to leave all as it is."
     cpu: float = inf
     "Seconds of the processor after which no further test begins."
+    without: frozenset[str] = frozenset()
+    "Node ids of tests that are not asked."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +92,10 @@ class Collected:
             for name in {item.nodeid, bare, file, *folders}:
                 self.by_id[name].append(item)
 
-    def chosen(self, tests: Iterable[str]) -> list[pytest.Item]:
+    def chosen(self, question: Question) -> list[pytest.Item]:
         """The tests that are asked for, in the order in which they are."""
-        found = (item for test in tests for item in self.by_id.get(test, ()))
-        return list(dict.fromkeys(found))
+        found = (item for test in question.tests for item in self.by_id.get(test, ()))
+        return [item for item in dict.fromkeys(found) if item.nodeid not in question.without]
 
 
 class UnchangeableError(Exception):
@@ -121,7 +123,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     with suppress(EOFError):
         while True:
             question: Question = connection.recv()
-            connection.send(_answer(session, collected.chosen(question.tests), functions, question))
+            connection.send(_answer(session, collected.chosen(question), functions, question))
     return True
 
 

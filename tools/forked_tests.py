@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -95,16 +95,17 @@ class ForkedTests:
         *,
         timeout: float,
         cpu: float = inf,
+        without: Iterable[str] = (),
     ) -> Outcome:
         """What tests say about another text of a module: `FAILED` if they notice it.
 
         `STOPPED`: the text cannot be tried this way. After `cpu` seconds of the processor no
-        further test begins. A test that does not end in time is asked whether it would without the
-        change.
+        further test begins; tests whose ids are in `without` are left out. A test that does not
+        end in time is asked whether it would without the change.
         """
         name = ".".join(module.with_suffix("").parts)
         other = Text(str(SOURCE / module), name, text)
-        outcome = self._asked(Question(tuple(tests), timeout, other, cpu))
+        outcome = self._asked(Question(tuple(tests), timeout, other, cpu, frozenset(without)))
         if outcome is Outcome.TIMEOUT:
             ends = self.passes([self.last], timeout=timeout)
             return Outcome.FAILED if ends else Outcome.NO_TESTS

@@ -6,12 +6,15 @@ notice to models, to clients and to the simulator. A mutant that no test notices
 cannot be noticed, since it does the same, is listed in `equivalent_mutants.txt` with the reason and
 does not count.
 
-Which tests run the lines of the mutants is found out first (`tools.probes`).
+Which tests run the lines of the mutants is found out first (`tools.probes`). A run that was stopped
+goes on where it was if it is begun again with its seed: what was noticed is not asked again while
+its module and the file of its test are the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import sys
@@ -34,21 +37,23 @@ BAR: Final = 0.95
 "The share of mutants that has to be noticed."
 CPU: Final = 15.0
 "Seconds of the processor for the tests of a line."
-CPU_WIDER: Final = 60.0
+CPU_WIDER: Final = 120.0
 "As many for models, clients and the simulator, which only few mutants reach."
 TIMEOUT: Final = 400.0
 "Seconds for either; code that waits for ever is noticed, too."
+UNSOUND_MAX: Final = 5
+"How often tests are asked again without one that fails anyway."
 SIMULATOR: Final = "tests/simulation/test_simulation.py::test_nothing_goes_wrong"
 HTTP_SIMULATOR: Final = "tests/simulation/test_http_links.py::test_nothing_goes_wrong"
 SEEDS: Final = "tests/simulation/test_simulation.py::test_nor_does_it_with_many_seeds"
 PROGRAMS: Final = ("tests/unit/client/embedded/_async", "tests/unit/client/_async")
 WIDER: Final = {
     "engine": (
-        "tests/property/test_queues.py",
         "tests/property/test_arrivals.py",
         "tests/property/test_units.py",
-        *PROGRAMS,
         SIMULATOR,
+        "tests/property/test_queues.py",
+        *PROGRAMS,
         SEEDS,
     ),
     "store": ("tests/property/test_store.py", "tests/property/test_queues.py", *PROGRAMS, SEEDS),
@@ -57,7 +62,7 @@ WIDER: Final = {
     "transports/pgm": ("tests/property/test_pgm.py",),
     "transports/srmp": (HTTP_SIMULATOR, "tests/property/test_srmp_streams.py"),
 }
-"What is asked about mutants that the tests of their line do not notice."
+"What is asked about mutants that the tests of their line do not notice, quick ones first."
 NO_PART: Final = frozenset({Path("openmsmq/transports/pgm/trial.py")})
 "A tool that sends to a group and listens to one without a manager: no session that we promise."
 ALL: Final = "not torture and not acceptance"
@@ -88,30 +93,47 @@ class Verdict:
 
 @dataclass(slots=True)
 class Kills:
-    """How often a test noticed mutants of a module, in this run and before."""
+    """The mutants that were noticed, in this run and before, and the tests that noticed them."""
 
-    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    found: dict[str, tuple[str, str]] = field(default_factory=dict)
+    "By the name of a mutant: the test, and a digest of the module and of the file of the test."
+    unsound: set[str] = field(default_factory=set)
+    "Tests that fail without any change: they have not noticed it."
 
     def add(self, verdict: Verdict) -> None:
-        """Count a mutant that was noticed."""
+        """Keep a mutant that was noticed."""
         if verdict.is_killed and verdict.by:
-            self.counts.setdefault(str(verdict.mutant.module), Counter())[verdict.by] += 1
+            by = verdict.by
+            self.found[verdict.mutant.name] = by, _digest(verdict.mutant.module, by)
+
+    def known(self, mutant: Mutant) -> Verdict | None:
+        """What was found before, if neither the module nor the test has changed."""
+        by, digest = self.found.get(mutant.name, ("", ""))
+        is_same = by and digest == _digest(mutant.module, by)
+        return Verdict(mutant, Outcome.FAILED, by) if is_same else None
 
     def first(self, tests: list[str], module: Path) -> list[str]:
-        """Tests with those in front that noticed most."""
-        counts = self.counts.get(str(module), Counter())
+        """Tests with those in front that noticed most mutants of a module."""
+        start = f"{module}:"
+        counts = Counter(by for name, (by, _) in self.found.items() if name.startswith(start))
         return sorted(tests, key=lambda test: -counts[test])
 
     def write(self, file: Path) -> None:
         """Keep it for later runs."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(self.counts))
+        file.write_text(json.dumps(self.found))
 
     @staticmethod
     def read(file: Path) -> Kills:
         """What was kept."""
         kept = json.loads(file.read_text()) if file.exists() else {}
-        return Kills({module: Counter(counts) for module, counts in kept.items()})
+        return Kills({name: (by, digest) for name, (by, digest) in kept.items()})
+
+
+def _digest(module: Path, test: str) -> str:
+    files = SOURCE / module, ROOT / test.partition("::")[0]
+    texts = b"".join(file.read_bytes() for file in files if file.is_file())
+    return hashlib.sha256(texts).hexdigest()
 
 
 def all_mutants() -> list[Mutant]:
@@ -168,16 +190,19 @@ def judged(mutant: Mutant, known: Known, kills: Kills, forked: ForkedTests) -> V
     """
     module, text = mutant.module, mutated((SOURCE / mutant.module).read_text(), mutant)
     tests = kills.first(known.of(mutant), module) or near(module)
+    outcome = Outcome.NO_TESTS
     for asked, cpu in ((tests, CPU), (wider(module), CPU_WIDER)):
-        outcome = forked.ask(module, text, asked, timeout=TIMEOUT, cpu=cpu)
-        by = forked.last
-        if outcome is Outcome.FAILED and not forked.passes([by], timeout=TIMEOUT):
-            others = [test for test in asked if test != by]
-            outcome, unsound = forked.ask(module, text, others, timeout=TIMEOUT, cpu=cpu), by
+        for _ in range(UNSOUND_MAX):
+            outcome = forked.ask(
+                module, text, asked, timeout=TIMEOUT, cpu=cpu, without=kills.unsound
+            )
             by = forked.last
-            outcome = Outcome.NO_TESTS if by == unsound else outcome
-        if outcome is Outcome.FAILED:
-            return Verdict(mutant, outcome, by)
+            if outcome is not Outcome.FAILED:
+                break
+            if forked.passes([by], timeout=TIMEOUT):
+                return Verdict(mutant, outcome, by)
+            kills.unsound.add(by)
+            outcome = Outcome.NO_TESTS
         if outcome is Outcome.STOPPED:  # the package has to be imported with it
             with tempfile.TemporaryDirectory() as folder:
                 few = near(module)
@@ -216,11 +241,17 @@ def main() -> int:
     drawn = random.Random(seed).sample(every, min(given.count, len(every)))  # noqa: S311
     counted = [mutant for mutant in drawn if mutant.name not in known]
     print(f"{len(drawn)} of {len(every)} mutants, {len(drawn) - len(counted)} known as equivalent")
-    reached, kills, verdicts = measured(counted, given.jobs), Kills.read(KILLS), []
-    for verdict in try_all(counted, reached, kills, given.jobs):
+    kills = Kills.read(KILLS)
+    verdicts = [verdict for mutant in counted if (verdict := kills.known(mutant))]
+    before = {verdict.mutant for verdict in verdicts}
+    print(f"{len(verdicts)} were noticed before")
+    left = [mutant for mutant in counted if mutant not in before]
+    for verdict in try_all(left, measured(left, given.jobs), kills, given.jobs):
         verdicts.append(verdict)
         print(f"{len(verdicts):3}/{len(counted)} {verdict}", flush=True)
         kills.write(KILLS)
+    for test in sorted(kills.unsound):
+        print(f"fails without any change: {test}")
     survivors = [verdict for verdict in verdicts if not verdict.is_killed]
     for verdict in survivors:
         print(verdict)

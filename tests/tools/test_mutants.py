@@ -65,16 +65,34 @@ def test_the_simulator_and_the_models_that_are_asked_exist() -> None:
 
 
 def test_tests_that_noticed_most_are_asked_first(tmp_path: Path) -> None:
-    found = next(mutants((SOURCE / MODULE).read_text(), MODULE))
+    found = mutants((SOURCE / MODULE).read_text(), MODULE)
     kills = Kills()
-    for by in ("b", "c", "c"):
-        kills.add(Verdict(found, Outcome.FAILED, by))
-    kills.add(Verdict(found, Outcome.PASSED, "a"))
+    for mutant, by in zip(found, ("b", "c", "c"), strict=False):
+        kills.add(Verdict(mutant, Outcome.FAILED, by))
+    kills.add(Verdict(next(found), Outcome.PASSED, "a"))
     kills.write(tmp_path / "kills.json")
     again = Kills.read(tmp_path / "kills.json")
     assert again.first(["a", "b", "c", "d"], MODULE) == ["c", "b", "a", "d"]
     assert again.first(["a", "b"], Path("other.py")) == ["a", "b"]
     assert Kills.read(tmp_path / "none.json") == Kills()
+
+
+def test_what_was_noticed_is_known_until_its_module_or_its_test_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools.mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(tools.mutants, "SOURCE", tmp_path)
+    (tmp_path / "a.py").write_text("def f(x): return x < 1\n")
+    (tmp_path / "test_a.py").write_text("as it was")
+    found, other, *_ = mutants((tmp_path / "a.py").read_text(), Path("a.py"))
+    verdict, kills = Verdict(found, Outcome.FAILED, "test_a.py::test_f[1]"), Kills()
+    kills.add(verdict)
+    assert (kills.known(found), kills.known(other)) == (verdict, None)
+    (tmp_path / "test_a.py").write_text("another")
+    assert kills.known(found) is None
+    kills.add(verdict)
+    (tmp_path / "a.py").write_text("def f(x): return x < 1  # another\n")
+    assert kills.known(found) is None
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +155,22 @@ def test_a_test_that_fails_without_the_mutant_has_not_noticed_it(tmp_path: Path)
     with ForkedTests([str(file)]) as forked:
         unsound = f"{file.name}::test_always"
         assert not forked.passes([unsound], timeout=60)
-        known = run_by(unsound, [found])
-        assert not judged(found, known, Kills(), forked).is_killed
+        known, kills = run_by(unsound, [found]), Kills()
+        assert not judged(found, known, kills, forked).is_killed
+        assert kills.unsound == {unsound}
+
+
+@pytest.mark.slow
+def test_nor_does_it_keep_others_of_its_file_from_being_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "test_unsound.py"
+    file.write_text("def test_always(): assert False\n")
+    monkeypatch.setattr(tools.mutants, "wider", lambda _: [file.name, TEST.partition("::")[0]])
+    with ForkedTests([str(file), TEST.partition("::")[0]]) as forked:
+        found = drawn_from("QueueCursor.seek_peek")
+        nothing = run_by("tests/none.py::test_none", found)
+        assert any(judged(mutant, nothing, Kills(), forked).is_killed for mutant in found)
 
 
 @pytest.mark.acceptance
@@ -151,4 +183,4 @@ def test_all_are_tried_in_the_order_in_which_they_were_drawn(
     known, kills = run_by(TEST, drawn), Kills()
     verdicts = list(try_all(drawn, known, kills, 1))
     assert [verdict.mutant for verdict in verdicts] == drawn
-    assert sum(kills.counts[str(MODULE)].values()) == sum(one.is_killed for one in verdicts)
+    assert len(kills.found) == sum(one.is_killed for one in verdicts)

@@ -96,3 +96,7 @@ def test_every_change_of_a_real_module_is_a_module() -> None:
         changed = mutated(source, mutant)
         ast.parse(changed)
         assert changed != original, mutant.name
+
+
+def test_what_zip_asserts_is_not_changed() -> None:
+    assert list(mutants("def f(a, b):\n    g = zip(a, b, strict=True)\n", HERE)) == []
