@@ -35,6 +35,7 @@ class Call:
         self.is_cancelled = False
 
     def cancel(self) -> None:
+        assert not self.is_cancelled, "once is enough"
         self.is_cancelled = True
 
 
@@ -61,4 +62,5 @@ def test_an_alarm_has_one_time_and_rings_once() -> None:
     assert not calls[1].is_cancelled, "it is over"
     alarm.set(now + 2)
     alarm.set(None)
+    alarm.cancel()
     assert [call.is_cancelled for call in calls] == [True, False, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.engine.messages.expiring import EXPRESS, send
+from tests.unit.engine.runs import fill
 from tests.unit.engine.world import (
     MANY,
     READER,
@@ -14,6 +15,8 @@ from tests.unit.engine.world import (
 from openmsmq.engine.messages.removal import RETRY_S
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.subscriptions.reservations import Reservations
+from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 from openmsmq.errors import StorageFailed
 from openmsmq.types.lookup import ranges_of
 
@@ -123,3 +126,24 @@ def test_a_purge_leaves_locked_messages_to_their_holders(world: World) -> None:
     )
     assert world.read(queue) == []
     assert queue.total_size == 0
+
+
+@pytest.mark.parametrize("way", SubscriptionMode)
+def test_what_left_although_it_was_purged_is_forgotten(world: World, way: SubscriptionMode) -> None:
+    """One by one and as a slice of a run: nothing is left for a restart to look for."""
+    queue = world.queue()
+    fill(world, queue)
+    (entry,) = world.take(queue, 1, READER)
+    reservations = Reservations(world.core)
+    lake = world.done(reservations.open("lake", queue, way))
+    pending = reservations.reserve(lake, 0, 4, 1 << 20)
+    assert len(queue.holds) == 5
+    purged = world.core.queue_lifecycle.purge(queue)
+    assert len(queue.purge_pending) == 5
+    world.done(purged)
+    pending.result()
+    ended = world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=True)
+    world.done(ended)
+    assert entry.lookup not in queue.purge_pending
+    if way is SubscriptionMode.TAKE:
+        assert not queue.purge_pending

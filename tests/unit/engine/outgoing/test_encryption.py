@@ -176,6 +176,10 @@ def test_each_message_has_a_key_of_its_own_unless_set_otherwise(
     assert blob(one, 600) != first
     one.forget_session_keys()
     assert blob(one, 601) != first
+    one.key_lifetime = 1
+    before = blob(one, 700)
+    assert blob(one, 700.9) == before
+    assert blob(one, 701) != before
     monkeypatch.setattr(module, "SESSION_KEYS_MAX", 2)
     monkeypatch.setattr(module, "SESSION_KEYS_DROPPED", 1)
     managers = [UUID(int=number) for number in range(1, 5)]

@@ -63,6 +63,14 @@ def test_messages_that_wait_are_counted_with_their_size_and_age() -> None:
     assert found.bytes == queue.size + queue.express.size > 0
 
 
+def test_no_message_is_younger_than_now() -> None:
+    manager = Manager()
+    queue = manager.open(TO_B)
+    manager.send(queue, Message("a"))
+    assert only(manager).oldest_age == 0
+    assert queue.size == only(manager).bytes
+
+
 def test_an_empty_queue_is_reported_with_zeros() -> None:
     manager = Manager()
     manager.open(TO_B)

@@ -9,6 +9,7 @@ from openmsmq.engine.outgoing.sent import (
     SentToken,
     entry_tokens,
     flags_in,
+    hold_sent,
     parts_of,
     size_of,
     slice_tokens,
@@ -74,3 +75,17 @@ def test_messages_of_two_queues_are_apart() -> None:
 def test_what_is_owed_is_that_of_the_run() -> None:
     _, sent, _ = taken()
     assert [flags_in(part) & Owed.TRANSACTIONAL for part in sent] == [0, Owed.TRANSACTIONAL, 0]
+
+
+def test_what_is_acknowledged_twice_is_given_out_once() -> None:
+    """Until the first is committed, the second finds nothing, singles and slices alike."""
+    queue, _, tokens = taken()
+    [(_, parts)] = parts_of(tokens)
+    held = len(queue.holds)
+    assert lookups_of(hold_sent(queue, parts)) == [
+        at
+        for part in sorted(parts, key=lambda part: isinstance(part, RunSlice))
+        for at in lookups_of([part])
+    ]
+    assert len(queue.holds) == held, "they are leaving, and no reader takes them"
+    assert hold_sent(queue, parts) == []

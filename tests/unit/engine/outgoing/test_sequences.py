@@ -316,3 +316,14 @@ def test_acknowledgements_of_one_number_are_counted() -> None:
     last = found.last_ack
     assert last is not None
     assert (last.number, last.previous, last.time, last.count) == (7, 5, NOW + 2, 2)
+
+
+def test_the_first_acknowledgement_of_a_sequence_has_none_before_it() -> None:
+    found = Sequences()
+    for identifier in (3, 4):
+        sequence = OutgoingSequence(NOW, identifier, 9, 100)
+        found.note_ack(sequence, 6, NOW)
+        last = found.last_ack
+        assert last is not None
+        assert (last.sequence, last.number, last.previous, last.count) == (sequence.id, 6, 0, 1)
+        found.note_ack(sequence, 8, NOW)

@@ -124,7 +124,10 @@ def test_what_others_did_to_a_file_is_taken_in_once(world: World) -> None:
     assert not world.core.wants_commit, "there is nothing new"
     audit.follow("tokens", [change], "by hand", edit="")
     commit(world.core)
-    assert [(entry.act, entry.target) for entry in entries(world.restart())] == [
-        ("create token", "t"),
-        ("edit file", "tokens"),
+    audit.follow("tokens", [change], "by hand once more", edit="it is of another user")
+    commit(world.core)
+    assert [(entry.act, entry.target, entry.reason) for entry in entries(world.restart())] == [
+        ("create token", "t", ""),
+        ("edit file", "tokens", "it is not as the last command wrote it"),
+        ("edit file", "tokens", "it is of another user"),
     ]

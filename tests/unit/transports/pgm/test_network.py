@@ -37,6 +37,7 @@ def test_udp_takes_its_header_of_every_packet(
     network = MulticastNetwork()  # type: ignore[call-arg]
     network.interface, network._udp_port = LOOPBACK, udp_port
     assert network.mtu == 1500 - taken
+    assert network.needs_membership is (taken > 0), "others share the port"
 
 
 def exchange_raw(network: MulticastNetwork) -> list[int]:

@@ -69,6 +69,16 @@ def damaged(packet: PgmData | Spm | Nak, changes: dict[int, int]) -> bytes:
     return bytes(raw)
 
 
+def with_option(kind: int, size: int) -> PgmData:
+    """A data packet with an option that holds zeros."""
+    return PgmData(TSI, 8001, (PacketOption(kind, bytes(size)),), 7, 1, b"data")
+
+
+def with_list(content: bytes) -> Nak:
+    """A request for number 1 and those of a list."""
+    return Nak(TSI, 8001, (PacketOption(OptionType.NAK_LIST, content),), (1,), HERE, GROUP)
+
+
 @pytest.mark.parametrize(
     ("packet", "changes", "words"),
     [
@@ -76,10 +86,22 @@ def damaged(packet: PgmData | Spm | Nak, changes: dict[int, int]) -> bytes:
         (PgmData(TSI, 8001, (), 7, 1, b"data"), {6: 1}, "PGM.Checksum at offset 6: it is wrong"),
         (PgmData(TSI, 8001, (), 7, 1, b"data"), {15: 9}, "PGM.TSDULength at offset 14: 9 is not 4"),
         (Spm(TSI, 8001, (), 1, 1, 1, HERE), {4: 0x42}, "PGM.Type at offset 4: 0x42 is none"),
+        (Spm(TSI, 8001, (), 1, 1, 1, HERE), {29: 2}, "PGM.AFI at offset 28: 2 is not IPv4"),
+        (Nak(TSI, 8001, (), (1,), HERE, GROUP), {21: 2}, "PGM.AFI at offset 20: 2 is not IPv4"),
+        (Nak(TSI, 8001, (), (1,), HERE, GROUP), {29: 2}, "PGM.AFI at offset 28: 2 is not IPv4"),
+        (with_option(OptionType.FRAGMENT, 4), {}, "PGM.OPT_FRAGMENT at offset 24: it has 8 bytes"),
+        (with_option(OptionType.FRAGMENT, 12), {39: 1}, "PGM.OPT_FRAGMENT at offset 24: first 0"),
+        (with_option(0x55, 0), {24: 0x55}, "PGM.OPT_LENGTH at offset 24: type 85, length 4"),
+        (with_option(0x55, 0), {25: 5}, "PGM.OPT_LENGTH at offset 24: type 0, length 5"),
+        (with_option(0x55, 0), {27: 7}, "PGM.OPT_LENGTH at offset 24: type 0, length 4, total 7"),
+        (with_option(0x55, 0), {29: 3}, "PGM.Options at offset 28: an option of 3 bytes"),
+        (with_option(0x55, 4), {29: 4}, "PGM.Options at offset 32: there are 4 bytes behind"),
+        (with_list(b""), {}, "PGM.OPT_NAK_LIST at offset 36: it has 0 bytes"),
+        (with_list(b"\0\0\0\1"), {}, "PGM.OPT_NAK_LIST at offset 36: numbers do not ascend"),
     ],
 )
 def test_a_fault_is_named_with_its_place(
-    packet: PgmData | Spm, changes: dict[int, int], words: str
+    packet: PgmData | Spm | Nak, changes: dict[int, int], words: str
 ) -> None:
     """PGM-015, PGM-133."""
     with pytest.raises(Malformed) as caught:

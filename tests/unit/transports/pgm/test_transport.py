@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address
+
 import pytest
 from tests.unit.transports.pgm.group import TICKER, GroupHost, Segment
 
@@ -208,3 +210,28 @@ def test_all_that_was_sent_is_counted_when_a_session_is_over() -> None:
     assert found["packets"] == len(data) - repairs
     assert found["spms"] == sum(isinstance(one, Spm) for one in packets)
     assert found["ncfs"] == sum(isinstance(one, Ncf) for one in packets)
+
+
+def test_what_the_system_does_not_take_is_counted_and_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    segment = Segment()
+    sender, receiver = GroupHost(segment), GroupHost(segment)
+    queue = receiver.listen("a")
+    sender.publish(Message(b"0", label="0"))
+    segment.wait(1.0)
+    refused = 0
+
+    def full(data: bytes, group: IPv4Address, *, is_alert: bool) -> bool:
+        nonlocal refused
+        refused += 1
+        return False
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "send_group", full)
+        sender.publish(Message(b"1", label="1"))
+        segment.wait(0.01)
+    assert sender.transport.counts["dropped by the system"] == refused > 0
+    sender.publish(Message(b"2", label="2"))
+    segment.wait(10.0)
+    assert receiver.labels(queue) == ["0", "1", "2"]
