@@ -84,5 +84,6 @@ export async function apiWithTag<T>(path: string, body?: unknown): Promise<[T, s
 const part = encodeURIComponent;
 export const managerPath = (manager: string) => `/managers/${part(manager)}`;
 export const queuePath = (manager: string, queue: string) => `${managerPath(manager)}/queues/${part(queue)}`;
+/** The page of a queue or a message; what is on its way elsewhere cannot be looked at, but why it waits. */
 export const pageOf = (manager: string, queue: string, lookup = "") =>
-  `/m/${part(manager)}/q/${part(queue)}${lookup && "/" + lookup}`;
+  /^[A-Z]+=/i.test(queue) ? `/m/${part(manager)}/outgoing` : `/m/${part(manager)}/q/${part(queue)}${lookup && "/" + lookup}`;

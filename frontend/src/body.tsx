@@ -1,7 +1,7 @@
 // The body of a message in all its views: as it reads, as a tree, as text, as bytes, as it travels.
 import { useEffect, useState } from "preact/hooks";
 import { api, type Decoded, type MessageDetails, type TreeNode } from "./api";
-import { bytesOf, hexDump, plain, pretty } from "./format";
+import { bodyKind, bytesOf, hexDump, plain, pretty } from "./format";
 import { isOurs, useKeys } from "./keys";
 import { failed } from "./state";
 import { Link } from "./ui";
@@ -62,7 +62,7 @@ export function Body(props: { details: MessageDetails; base: string } & Uses) {
   useEffect(() => { if (needs) api<Decoded>(`${props.base}/decoded`).then(setDecoded, failed); }, [needs, props.base]);
   const canShow = (one: string) => one !== "text" || body.text !== null || !!body.hex;
   useKeys((event) => { const one = views[Number(event.key) - 1]; if (one && isOurs(event) && canShow(one)) { event.preventDefault(); setView(one); } });
-  const names: Record<string, string> = { auto: `auto: ${body.format}`, headers: `headers of ${BUSES[bus] || bus}`, tree: /nmf/.test(body.format) ? "WCF envelope" : /nrbf/.test(body.format) ? ".NET objects" : "tree" };
+  const names: Record<string, string> = { auto: `auto: ${bodyKind(body.format, body.text)}`, headers: `headers of ${BUSES[bus] || bus}`, tree: /nmf/.test(body.format) ? "WCF envelope" : /nrbf/.test(body.format) ? ".NET objects" : "tree" };
   const text = encoding === "as found" || !body.hex ? (body.text ?? "") : new TextDecoder(encoding).decode(bytesOf(body.hex));
   return <><div class="tabs" role="group" aria-label="Views of the body">
     {views.map((one) => <button aria-pressed={view === one} disabled={!canShow(one)} onClick={() => setView(one)}>{names[one] || one}</button>)}

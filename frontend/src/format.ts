@@ -39,6 +39,16 @@ export function exact(text: string): string {
   return `${zone}, ${seconds >= 0 ? `${age(seconds)} ago` : `in ${age(-seconds)}`}`;
 }
 
+const FORMATS: Record<string, string> = { xml: "XML", json: "JSON", nrbf: ".NET objects", nmf: "WCF envelope" };
+/** What a body is, for people: `activex:VT_LPWSTR` with a `<` in front is XML. */
+export function bodyKind(format: string, text: string | null): string {
+  const found = /^(.*?)activex:(VT_\w+)$/.exec(format);
+  if (!found) return format.split(", ").map((one) => FORMATS[one] || one).join(", ");
+  const start = /^VT_(LPWSTR|BSTR|LPSTR)$/.test(found[2]!) ? (text || "").trimStart()[0] : undefined;
+  const kind = start === "<" ? "XML, " : start === "{" || start === "[" ? "JSON, " : start !== undefined ? "text, " : "";
+  return `${found[1]}${kind}${found[2]}`;
+}
+
 /** Where a message was sent, as people say it: `orders on shop01`. */
 export function destination(name: string): string {
   const found = /^DIRECT=(?:OS|TCP):([^\\]+)\\(?:private\$\\)?(.+)$/i.exec(name);
@@ -47,10 +57,14 @@ export function destination(name: string): string {
 
 export const title = (text: string) => text ? text[0]!.toUpperCase() + text.slice(1) : text;
 
-export const rate = (n: number | null | undefined) =>
-  n === null || n === undefined ? "" : `${n > 0 ? "+" : ""}${Math.abs(n) >= 10 ? Math.round(n) : n}/s`;
+const few = (n: number) => count(Math.abs(n) >= 10 ? Math.round(n) : +n.toFixed(1));
 
-export const speed = (n: number | null | undefined) => n ? rate(n).replace("+", "") : "–";
+export const perSecond = (n: number) => n && Math.abs(n) < 0.1 ? "< 0.1" : few(n);
+
+export const speed = (n: number | null | undefined) => n ? `${perSecond(n)}/s` : "–";
+
+/** How long something took. */
+export const seconds = (n: number) => n < 1 ? `${Math.round(n * 1000)} ms` : n < 60 ? `${+n.toFixed(1)} s` : age(Math.round(n));
 
 // Controls that could reorder or hide text are shown as what they are.
 export const plain = (text: string) =>

@@ -5,8 +5,8 @@ import { api, type ManagerView, type Session } from "./api";
 import { count, plain, time } from "./format";
 import { Help, helping, isOurs } from "./keys";
 import { Overview } from "./overview";
-import { chosen, failed, go, listen, liveSince, lostAt, manager, notice, parts, path, session, silence, start, total } from "./state";
-import { Link, useData } from "./ui";
+import { chosen, failed, go, listen, liveSince, lostAt, manager, namesById, notice, parts, path, session, silence, start, total } from "./state";
+import { Empty, Head, Link, useData } from "./ui";
 
 const PLACES: [string, string, string][] = [["o", "Overview", "/"], ["q", "Queues", "queues"], ["d", "Dead letters", "letters"], ["u", "Outgoing", "outgoing"], ["m", "Map", "map"], ["i", "Find", "/find"], ["t", "Transactions", "transactions"], ["p", "Pipelines", "pipelines"], ["a", "Access", "access"], ["s", "Settings", "settings"]];
 const to = (where: string) => where.startsWith("/") ? where : `/m/${encodeURIComponent(manager.value)}/${where}`;
@@ -24,11 +24,17 @@ const SCREENS: Record<string, () => Promise<Shown>> = {
 const PARTS: Record<string, string> = { compare: "compare", access: "access_of", history: "history" };
 const fetched: Record<string, Shown> = {};
 
+/** An address that leads nowhere. */
+const Lost = (props: { words: string }) => <><Head title="Not found" /><Empty>{plain(props.words)} <Link to="/">Go to the overview</Link></Empty></>;
+
 function Screen() {
   const [first, , what, queue = "", lookup = ""] = parts.value;
-  const word = first === "find" ? "find" : first !== "m" ? "" : what === "q" && queue ? (PARTS[lookup] || (lookup ? "message" : "messages")) : what && what in SCREENS ? what : "queues";
+  const word = first === "find" ? "find" : first !== "m" ? "" : what === "q" && queue ? (PARTS[lookup] || (lookup ? "message" : "messages")) : what && what in SCREENS ? what : what ? "nothing" : "queues";
+  const known = session.value!.managers, isAway = first === "m" && !known.includes(parts.value[1] || "");
   const [, setTurn] = useState(0);
-  useEffect(() => { if (word && !fetched[word]) SCREENS[word]!().then((found) => { fetched[word] = found; setTurn((n) => n + 1); }, failed); }, [word]);
+  useEffect(() => { if (word in SCREENS && !fetched[word]) SCREENS[word]!().then((found) => { fetched[word] = found; setTurn((n) => n + 1); }, failed); }, [word]);
+  if (isAway) return <Lost words={`There is no manager ${parts.value[1] || ""} in this console.`} />;
+  if (word === "nothing" || (!word && first)) return <Lost words="There is nothing at this address." />;
   if (!word) return <Overview />;
   const Found = fetched[word];
   return Found ? <Found queue={queue} lookup={lookup} key={`${word} ${manager.value} ${queue} ${lookup}`} /> : <p class="soft">…</p>;
@@ -46,8 +52,8 @@ function Shell() {
   const me = session.value!;
   const [wants, setWants] = useState("");
   const [menu, setMenu] = useState(false);
-  const [all] = useData(() => me.managers.length > 1 ? api<ManagerView[]>("/managers") : Promise.resolve([]), [], 15);
-  useEffect(() => { listen(manager.value); }, [manager.value]);
+  const [all] = useData(() => api<ManagerView[]>("/managers").then((found) => { namesById.value = Object.fromEntries(found.map((one) => [one.id.toLowerCase(), one.name])); return found; }), [], me.managers.length > 1 ? 15 : 0);
+  useEffect(() => { if (me.managers.includes(manager.value)) listen(manager.value); }, [manager.value]);
   useEffect(() => {
     let leader = 0;
     const keys = (event: KeyboardEvent) => {
@@ -68,7 +74,7 @@ function Shell() {
       {me.managers.length > 1 && <select aria-label="Manager" value={manager.value} onChange={(e) => { chosen.value = e.currentTarget.value; go(parts.value[0] === "m" && parts.value[2] !== "q" ? `/m/${encodeURIComponent(e.currentTarget.value)}/${parts.value[2]}` : `/m/${encodeURIComponent(e.currentTarget.value)}/queues`); }}>{me.managers.map((name) => <option>{name}</option>)}</select>}
       <form role="search" onSubmit={(e) => { e.preventDefault(); go(`/find?q=${encodeURIComponent(wants)}`); }}><input id="find" type="search" aria-label="Find anywhere" placeholder="/  find id, label, queue …" value={wants} onInput={(e) => setWants(e.currentTarget.value)} /></form>
       <div class="end"><span class={"live" + (liveSince.value ? "" : " off")} role="status">{liveSince.value ? "live" : lostAt.value ? `not live since ${time(new Date(lostAt.value).toISOString())}` : "not live"}</span>{me.read_only && <strong class="warn">read-only</strong>}<span class="who">{plain(me.who)}</span>
-        <button class="plain" onClick={() => { helping.value = true; }}>Keys</button><button class="plain" onClick={theme}>Light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
+        <button class="plain keyed" onClick={() => { helping.value = true; }}>Keys</button><button class="plain" onClick={theme}>Light/dark</button><button class="plain" onClick={() => api("/session", "DELETE").then(() => { silence(); session.value = null; }, failed)}>Log out</button></div></header>
     <nav aria-label="Screens" class={menu ? "open" : ""}><button class="menu" aria-expanded={menu} onClick={() => setMenu(!menu)}>☰ {PLACES.find(([, , where]) => where === current)?.[1] || "Menu"}</button><ul onClick={() => setMenu(false)}>{PLACES.map(([key, title, where]) => <li><Link to={to(where)} current={current === where} title={`g ${key}`}>{title}{where === "letters" && letters > 0 && <span class="badge">{count(letters)}</span>}</Link></li>)}</ul></nav>
     <main id="main" tabIndex={-1} class={!liveSince.value && lostAt.value ? "stale" : ""}><Screen /></main>{helping.value && <Help />}</div>;
 }

@@ -5,12 +5,15 @@ import { Body } from "./body";
 import { age, destination, exact, plain, shortName, time, title } from "./format";
 import { isOurs, useKeys } from "./keys";
 import { Send } from "./messages";
-import { go, manager, may } from "./state";
+import { go, manager, managerOf, may } from "./state";
 import { Command, copy, Facts, Head, Link, PlanDialog, useData, When, type Wanted } from "./ui";
 
 const NEGATIVE = ["expired", "dead_lettered", "rejected", "refused", "aborted", "poisoned", "purged", "queue_deleted", "discarded"];
 /** What some properties mean, for who does not know MSMQ by heart. */
 const MEANINGS: Record<string, string> = {
+  id: "the manager that it was sent from, and a number", sent_time: "by the clock of the sender", arrived_time: "by the clock of this manager", destination_queue: "the queue that it was sent to", sender_id: "who sent it, as a security identifier", signature_type: "0: it is not signed",
+  transactional: "sent in a transaction: once, and in order", label: "what the sender calls it", dead_letter_queue: "where it goes if it fails, if that is a queue of the program", admin_queue: "where reports about it go", response_queue: "where answers are wanted", extension: "bytes of a service bus or another program",
+  trace: "each manager on its way reports it", encrypt: "encrypted on its way between managers",
   priority: "7 is read first, 0 last; transactional messages have 0", message_class: "0 is a message of a program; others are acknowledgements and reports of managers",
   abort_count: "how often a transaction with it was aborted", move_count: "how often it was moved between subqueues", app_specific: "a number of the sending program",
   correlation_id: "the id of the message that this one answers", time_to_be_received: "seconds until it expires", time_to_reach_queue: "seconds in which it has to arrive",
@@ -59,6 +62,7 @@ export function MessageScreen(props: { queue: string; lookup: string }) {
   const [details] = useData(() => api<MessageDetails>(base), [base]);
   const [wanted, setWanted] = useState<Wanted>();
   const [editing, setEditing] = useState(false);
+  const [explains, setExplains] = useState(false);
   const act = (what: string) => setWanted({ manager: name, queue: props.queue, act: what, ids: [props.lookup] });
   const acts = (props.queue.endsWith(";console-trash") ? ["restore", "delete"] : ["return", "move", "copy", "delete"]).filter((one) => one === "delete" || one === "restore" ? may("read") : may("read", "operate"));
   useKeys((event) => { const one = ({ r: "return", m: "move", c: "copy", Delete: "delete" } as Record<string, string>)[event.key]; if (one && acts.includes(one) && isOurs(event)) { event.preventDefault(); act(one); } });
@@ -74,7 +78,7 @@ export function MessageScreen(props: { queue: string; lookup: string }) {
     <h2>Body</h2><Body details={details} base={base} onFilter={(text) => go(`${pageOf(name, props.queue)}?f=${encodeURIComponent(text)}`)} />
     <h2>Life</h2><Life id={message.id} />
     <h2>Relatives</h2><Relatives message={message} properties={details.properties} />
-    <h2>Properties</h2><Facts rows={Object.entries(details.properties).map(([key, value]) => [<span title={MEANINGS[key]} class={MEANINGS[key] ? "hint" : ""}>{key.replaceAll("_", " ")}</span>, value === null ? <span class="soft">none</span> : key === "correlation_id" && /[1-9a-f]/.test(String(value)) ? <>{plain(String(value))} <Link to={`/find?q=${encodeURIComponent(`corr:${value}`)}`}>find ›</Link></> : plain(typeof value === "object" ? JSON.stringify(value) : String(value)) || <span class="soft">empty</span>])} />
+    <div class="head sub"><h2>Properties</h2><div class="acts"><label class="inline"><input type="checkbox" checked={explains} onChange={(e) => setExplains(e.currentTarget.checked)} />explain them</label></div></div><Facts rows={Object.entries(details.properties).map(([key, value]) => [<><span title={explains ? undefined : MEANINGS[key]} class={MEANINGS[key] && !explains ? "hint" : ""}>{key.replaceAll("_", " ")}</span>{explains && <div class="small">{MEANINGS[key]}</div>}</>, typeof value === "string" && key.endsWith("_time") && value ? <><When at={value} /> <span class="soft">{value}</span></> : key === "source_manager" && managerOf(String(value)) !== String(value).slice(0, 8) ? <>{plain(managerOf(String(value)))} <span class="soft mono">{String(value)}</span></> : key === "body_type" && /VT_\w+/.test(details.body.format) ? `${value}, ${/VT_\w+/.exec(details.body.format)![0]}` : key === "message_class" ? `${value}, ${message.reason || "a message of a program"}` : value === null ? <span class="soft">none</span> : key === "correlation_id" && /[1-9a-f]/.test(String(value)) ? <>{plain(String(value))} <Link to={`/find?q=${encodeURIComponent(`corr:${value}`)}`}>find ›</Link></> : plain(typeof value === "object" ? JSON.stringify(value) : String(value)) || <span class="soft">empty</span>])} />
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { const left = changed && wanted.act !== "copy"; setWanted(undefined); if (left) go(pageOf(name, props.queue)); }} />}
     {editing && <Send manager={name} queue={failedIn(details.headers) || (isLetter(props.queue) ? message.destination : "") || props.queue} like={{ label: message.label, text: details.body.text || "", priority: message.priority, queue: props.queue, lookup_id: props.lookup }} onClose={() => setEditing(false)} />}
   </>;

@@ -2,18 +2,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, ApiError, managerPath, pageOf, queuePath, type MessageDetails, type MessagePage, type MessageView, type QueueView } from "./api";
 import { Body } from "./body";
-import { age, count, destination, exact, many, plain, shortName, size, time, title } from "./format";
+import { age, bodyKind, count, destination, exact, many, plain, shortName, size, time, title } from "./format";
 import { QueueTabs } from "./inspect";
 import { isOurs, useKeys } from "./keys";
 import { QueueForm } from "./queue";
-import { failed, go, live, manager, may, place, query, say } from "./state";
+import { failed, go, live, manager, managerOf, may, place, query, say } from "./state";
 import { Chart, Command, Dialog, Empty, Facts, first, Head, Link, PlanDialog, Spans, useData, Views, When, type Wanted } from "./ui";
 
 const PAGE = 50;
 /** Columns that every message has; those of bodies are paths. */
 const KNOWN: Record<string, (one: MessageView) => string | number> = {
   size: (one) => size(one.size), priority: (one) => one.priority, reason: (one) => one.reason, body: (one) => plain(one.preview), format: (one) => one.format, sent: (one) => time(one.sent),
-  from: (one) => one.source.slice(0, 8), sender: (one) => plain(one.sender), to: (one) => plain(destination(one.destination)), app: (one) => one.app_specific, class: (one) => one.message_class,
+  from: (one) => plain(managerOf(one.source)), sender: (one) => plain(one.sender), to: (one) => plain(destination(one.destination)), app: (one) => one.app_specific, class: (one) => one.message_class,
   correlation: (one) => /[1-9a-f]/.test(one.correlation_id) ? one.correlation_id : "", response: (one) => plain(destination(one.response_queue)), aborts: (one) => one.abort_count, id: (one) => one.id,
 };
 const NUMBERS = ["size", "priority", "app", "class", "aborts"];
@@ -50,7 +50,8 @@ export function Messages(props: { queue: string }) {
   const [charts, setCharts] = useState(false);
   const [turn, setTurn] = useState(0);
   const run = useRef(0);
-  const [info] = useData(() => api<QueueView>(base), [name, queue], 5);
+  const [wrong, setWrong] = useState("");
+  const [info] = useData(() => api<QueueView>(base).catch((error) => { if (error instanceof ApiError && error.status === 404) return undefined; throw error; }), [name, queue], 5);
   useEffect(() => { setText(filter); }, [filter]);
   const chooseNone = () => { setPicked(new Set()); setEverything(false); };
   const chooseAll = () => { setPicked(new Set()); setEverything(true); };
@@ -59,7 +60,7 @@ export function Messages(props: { queue: string }) {
 
   async function load() {
     const mine = ++run.current;
-    setSearching(true); setRows(undefined); setFocus(0); setOpen(undefined); setLooked(0);
+    setSearching(true); setRows(undefined); setFocus(0); setOpen(undefined); setLooked(0); setWrong("");
     let found: MessageView[] = [], seen = 0, start = at;
     try {
       do {
@@ -73,7 +74,7 @@ export function Messages(props: { queue: string }) {
         found = [...found, ...page.messages]; seen += page.looked_at; start = page.next;
         setRows(found); setLooked(seen); setNext(start);
       } while (start !== null && found.length < PAGE);
-    } catch (error) { if (mine !== run.current) return; failed(error); setRows(found); }
+    } catch (error) { if (mine !== run.current) return; if (error instanceof ApiError && error.status !== 401) setWrong([error.message, error.advice].filter(Boolean).join(". ")); else failed(error); setRows(found); }
     setSearching(false);
   }
   const stop = () => { run.current++; setSearching(false); };
@@ -142,7 +143,7 @@ export function Messages(props: { queue: string }) {
     if (wants && (!does || (acts.includes(does) && mayDo(does)))) { event.preventDefault(); wants(); }
   });
   const messages = live.value[queue]?.[0] ?? info?.messages;
-  const whole = matching ? "all that match" : messages === undefined ? "all" : messages === 1 ? "the one message" : `all ${count(messages)}`;
+  const whole = matching ? "all that match" : messages === undefined ? "all" : messages === 1 ? "the one message" : messages ? `all ${count(messages)}` : "all";
   const what = picked.size ? `${count(picked.size)} chosen` : everything ? `${whole} chosen` : whole;
   const isPicked = (one: MessageView) => everything || picked.has(one.lookup_id);
   const own = info?.kind === "private" || info?.kind === "public";
@@ -153,7 +154,7 @@ export function Messages(props: { queue: string }) {
   const tab = (n: number, at: number) => n === Math.min(focus, (rows?.length || 1) - 1) && at === column ? 0 : -1;
   const order = newest ? "newest first" : "oldest first";
   return <div>
-    <Head title={shortName(queue)} over={<><Link to={`/m/${encodeURIComponent(name)}/queues`}>{plain(name)}</Link> / {plain(info?.label || info?.kind || "")}</>}>
+    <Head title={shortName(queue)} over={<><Link to={`/m/${encodeURIComponent(name)}/queues`}>{plain(name)}</Link> {info && ` / ${info.kind} queue${info.label && info.label !== info.name ? `, “${plain(info.label)}”` : ""}`}</>}>
       <span class="soft">{messages === undefined ? "" : `${many(messages, "message")}, ${size(info?.bytes || 0)}`}</span>
       <button aria-expanded={charts} onClick={() => setCharts(!charts)}>Chart, properties</button>
       {may("admin") && own && <button onClick={() => setDialog("set")}>Settings…</button>}
@@ -178,7 +179,8 @@ export function Messages(props: { queue: string }) {
       {since && <span class="tag">{newest ? "until" : "since"} {since} <button class="plain" aria-label="from the beginning" onClick={() => go(address({ time: null, at: null }))}>✕</button></span>}
       {fresh > 0 && !following && <button class="plain" onClick={() => setTurn(turn + 1)}>{count(fresh)} new: show</button>}
       <span class="end"><span class="soft" role="status">{rows ? `${count(rows.length)} shown${filter ? `, ${count(looked)} looked at` : ""}${searching ? " …" : ""}` : "…"}</span> <Views at={place.value} /></span></div>
-    {rows && !rows.length && !searching && <Empty>{filter ? "No message matches." : since || at ? "No message is there." : "The queue is empty."}{!filter && !since && !at && may("send") && <> Send one here, or: <code>openmsmq message send {shortName(queue)} --body hello</code></>}</Empty>}
+    {wrong && <p class="bad" role="alert">✕ {plain(wrong)}</p>}
+    {rows && !rows.length && !searching && !wrong && <Empty>{filter ? "No message matches." : since || at ? "No message is there." : "The queue is empty."}{!filter && !since && !at && may("send") && <> Send one here, or: <code>openmsmq message send {shortName(queue)} --body hello</code></>}</Empty>}
     {!!rows?.length && <div class="split"><div><div class="scroll">
       <table ref={grid} role="grid" aria-label="Messages" aria-multiselectable="true" onFocusIn={(e) => focused(e.target!)}><thead><tr><th><input type="checkbox" tabIndex={-1} aria-label="choose all that match" title="choose all that match (Ctrl+A)" checked={everything} onChange={(e) => { if (e.currentTarget.checked) chooseAll(); else chooseNone(); }} /></th><th>Arrived</th><th>Label</th>{cells.map((one) => <th class={NUMBERS.includes(one) ? "num" : ""} title={one}>{plain(heading(one))}{isPath(one) && <button class="plain" tabIndex={-1} aria-label={`remove column ${plain(heading(one))}`} onClick={() => show(columns.filter((other) => other !== one))}> ✕</button>}</th>)}</tr></thead>
         <tbody>{rows.map((one, n) => <tr class={n === focus ? "current" : ""} aria-selected={isPicked(one)} onClick={() => setFocus(n)} onDblClick={() => go(pageOf(name, queue, one.lookup_id))}>
@@ -188,7 +190,7 @@ export function Messages(props: { queue: string }) {
       <nav class="pages" aria-label="Pages"><button onClick={back} disabled={at === null}>‹ Previous</button><button onClick={forward} disabled={next === null || searching}>Next ›</button>
         {at && <Link to={address({ at: null })}>from the beginning</Link>}<span class="soft">{order}; <kbd>n</kbd> <kbd>p</kbd> turn pages, <kbd>?</kbd> shows all keys</span></nav>
       <Position base={base} at={(newest ? rows[0] : rows[0])?.arrived} total={messages ?? 0} onGo={(when) => go(address({ time: when, at: null }))} /></div>
-      <aside class="pane" aria-label="Preview">{open ? <><h2>{plain(open.message.label) || "(no label)"}</h2><p class="soft">{open.body.format}, {size(open.body.size)}, from {open.message.source.slice(0, 8)}, sent <When at={open.message.sent} /></p>
+      <aside class="pane" aria-label="Preview">{open ? <><h2>{plain(open.message.label) || "(no label)"}</h2><p class="soft">{bodyKind(open.body.format, open.body.text)}, {size(open.body.size)}, from {plain(managerOf(open.message.source))}, sent <When at={open.message.sent} /></p>
         <Body details={open} base={`${base}/messages/${open.message.lookup_id}`} onColumn={addColumn} onFilter={narrow} /><p><Link to={pageOf(name, queue, open.message.lookup_id)}>all properties and its life ›</Link></p></> : <p class="soft">{gone ? <>It is gone: someone has taken it since the list was read. <button class="plain" onClick={() => setTurn(turn + 1)}>Refresh</button></> : "Choose a message."}</p>}</aside></div>}
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) { chooseNone(); setTurn(turn + 1); } }} />}
     {dialog === "set" && <QueueForm name={queue} onClose={() => setDialog("")} />}

@@ -1,10 +1,10 @@
 // Messages on their way to other managers, and the sessions with them.
-import { api, managerPath, pageOf, type Outgoing, type Row } from "./api";
+import { api, managerPath, type Outgoing, type Row } from "./api";
 import { Dependents } from "./dependents";
 import { age, count, destination, many, plain } from "./format";
 import { Sessions } from "./service";
 import { failed, manager, may, say } from "./state";
-import { Empty, Head, Link, Rows, useData, When } from "./ui";
+import { Empty, Head, Rows, useData, When } from "./ui";
 
 export function OutgoingScreen() {
   const name = manager.value, base = `${managerPath(name)}/outgoing`;
@@ -14,9 +14,9 @@ export function OutgoingScreen() {
   const act = (queue: string, what: string) => api(`${base}/${encodeURIComponent(queue)}/${what}`, "POST").then(() => { say(`${what}: ${queue}`); again(); }, failed);
   return <><Head title={`Outgoing messages of ${name}`} />
     {rows && !rows.length && <Empty>No messages wait for other managers.</Empty>}
-    {!!rows?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Outgoing queues"><table class="outgoing"><thead><tr><th>Destination, next hop</th><th>State</th><th class="num">Waiting</th><th class="num" title="sent, and not confirmed yet">Unconfirmed</th><th class="num" title="arrived there, and not received by a program yet">Unread there</th><th class="num">Oldest</th><th>Last error</th><th><span class="soft">Acts</span></th></tr></thead>
-      <tbody>{rows.map((one) => <tr><td class="destination"><span title={plain(one.name)}>{plain(destination(one.name))}</span>{one.next_hop && <><br /><span class="soft mono">{plain(one.next_hop)}</span></>}</td><td class={one.failures ? "bad" : one.state === "connected" ? "good" : ""}>{one.failures ? `✕\u00a0${one.state}` : one.state}</td><td class="num"><Link to={pageOf(name, one.name)}>{count(one.messages)}</Link></td><td class="num">{count(one.unacknowledged)}</td><td class="num">{count(one.unprocessed)}</td><td class="num">{age(one.oldest_age)}</td>
-        <td class="wide">{one.failures ? `${one.failures} attempts failed: ${plain(one.last_error)}` : plain(one.last_error)}{!!one.next_retry && <span class="soft"> next try in {age(one.next_retry)}</span>}{!!one.attempts?.length && <details><summary>{many(one.attempts.length, "attempt")}</summary><ul class="attempts">{one.attempts.map((past) => <li><When class="mono" at={new Date(past.time * 1000).toISOString()} /> {plain(past.status)} <span class="soft">{plain(past.address)}</span></li>)}</ul></details>}</td>
+    {!!rows?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Outgoing queues"><table class="outgoing cards"><thead><tr><th>Destination, next hop</th><th>State</th><th class="num">Waiting</th><th class="num" title="sent, and not confirmed yet">Unconfirmed</th><th class="num" title="arrived there, and not received by a program yet">Unread there</th><th class="num">Oldest</th><th>Last error</th><th><span class="soft">Acts</span></th></tr></thead>
+      <tbody>{rows.map((one) => <tr><td class="destination"><span title={plain(one.name)}>{plain(destination(one.name))}</span>{one.next_hop && <><br /><span class="soft mono">{plain(one.next_hop)}</span></>}</td><td class={one.failures ? "bad" : one.state === "connected" ? "good" : ""}>{one.failures ? `✕\u00a0${one.state}` : one.state}</td><td class="num" data-title="Waiting">{count(one.messages)}</td><td class="num" data-title="Unconfirmed">{count(one.unacknowledged)}</td><td class="num" data-title="Unread there">{count(one.unprocessed)}</td><td class="num" data-title="Oldest">{age(one.oldest_age)}</td>
+        <td class="wide">{one.failures ? `${many(one.failures, "attempt")} failed: ${plain(one.last_error)}` : plain(one.last_error)}{!!one.next_retry && <span class="soft"> next try in {age(one.next_retry)}</span>}{!!one.attempts?.length && <details><summary>{many(one.attempts.length, "attempt")}</summary><ul class="attempts">{one.attempts.map((past) => <li><When class="mono" at={new Date(past.time * 1000).toISOString()} /> {plain(past.status)} <span class="soft">{plain(past.address)}</span></li>)}</ul></details>}</td>
         <td class="acts">{may("operate") && <>{one.state === "on hold" ? <button onClick={() => act(one.name, "resume")}>Resume</button> : <button onClick={() => act(one.name, "pause")}>Pause</button>}<button onClick={() => act(one.name, "retry")}>Retry now</button></>}</td></tr>)}</tbody></table></div>}
     <Sessions name={name} />
     <Dependents name={name} />

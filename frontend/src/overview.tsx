@@ -1,7 +1,7 @@
 // What operators keep on the second screen: is it healthy, what is stuck, who must act.
 import { api, managerPath, pageOf, type Finding, type ManagerView } from "./api";
 import { useState } from "preact/hooks";
-import { count, many, plain, size, speed, time } from "./format";
+import { count, many, plain, size, speed, time, title as capital } from "./format";
 import { failed, manager, may, say, session } from "./state";
 import { Chart, Command, Dialog, Empty, first, Head, Link, Spans, useData } from "./ui";
 
@@ -53,9 +53,9 @@ export function Overview() {
     {showing && <ul class="findings">{silent.map(({ name, one }) => <li class="silent"><span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)} <span class="soft">until {time(one.silenced!)}</span></span>{may("admin") && <button class="plain more" onClick={() => silence({ name, one }, 0)}>hear again</button>}</li>)}</ul>}
     {silencing && <Silence told={silencing} onClose={() => setSilencing(undefined)} onDone={silence} />}
     <div class="head sub"><h2>{plain(name)}</h2><div class="acts"><Spans span={span} onChange={setSpan} /></div></div>
-    <div class="tiles">{series && charts.map(([title, key, unit, to]) => <Chart key={name + key + span} title={title} unit={unit} to={to} times={times} values={series[key] || times.map(() => null)} />)}</div>
+    <div class="tiles">{series && charts.map(([title, key, unit, to]) => <Chart key={name + key + span} title={capital(title)} unit={unit} to={to} times={times} values={series[key] || times.map(() => null)} />)}</div>
     <h2>Managers</h2>
-    <div class="scroll" tabIndex={0} role="region" aria-label="Managers"><table><thead><tr><th>Manager</th><th>State</th><th class="num">Queues</th><th class="num">Messages</th><th class="num">Bytes</th><th class="num">Dead letters</th><th class="num">Outgoing</th><th class="num">In</th><th class="num">Out</th></tr></thead>
+    <div class="scroll" tabIndex={0} role="region" aria-label="Managers"><table><thead><tr><th>Manager</th><th>State</th><th class="num">Queues</th><th class="num">Messages</th><th class="num">Size</th><th class="num">Dead letters</th><th class="num">Outgoing</th><th class="num">In</th><th class="num">Out</th></tr></thead>
       <tbody>{managers?.map((one) => { const base = `/m/${encodeURIComponent(one.name)}`; return <tr>
         <td class="name"><Link to={`${base}/queues`}>{plain(one.name)}</Link></td>
         <td class={one.state === "ready" ? "good" : "bad"}>{one.state === "ready" ? "✓ ready" : `✕ ${one.state} ${one.error}`}</td>

@@ -4,7 +4,7 @@ import { api, managerPath, pageOf, queuePath, type QueueView } from "./api";
 import { NewQueue, QueueForm } from "./queue";
 import { age, count, destination, many, plain, shortName, size, speed } from "./format";
 import { failed, live, manager, may, query, say } from "./state";
-import { Command, Dialog, Empty, first, Head, Link, PlanDialog, Quota, Spark, useData, Views, type Wanted } from "./ui";
+import { Command, Dialog, Empty, first, Head, Link, PlanDialog, Quota, Spark, quoted, useData, Views, type Wanted } from "./ui";
 
 /** A subqueue or a journal under its queue: `;poison`, `Journal$`. */
 const childName = (name: string) => name.includes(";") ? `${shortName(name.split(";")[0]!)};${name.split(";")[1]}` : shortName(name);
@@ -37,7 +37,7 @@ export function Queues() {
       <Views at={`/m/${encodeURIComponent(name)}/queues?${new URLSearchParams({ name: pattern, everything: String(everything), nonempty: String(nonempty), sort })}`} />
       <span class="soft">{page ? many(page.total, "queue") : "…"}</span></div>
     {page && !page.queues.length && <Empty>{pattern || nonempty ? "No queue is like this." : "There is no queue yet."}{may("admin") && <> <button class="plain" onClick={() => setCreating(true)}>Create one</button></>}</Empty>}
-    {!!page?.queues.length && <div class="scroll" tabIndex={0} role="region" aria-label="Queues"><table><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th>Last hour</th>{by("bytes", "Bytes")}{by("oldest_age", "Oldest")}{limited && <th>Quota</th>}{tallied && <><th class="num" title="reads that wait for a message">Readers</th><th class="num" title="taken by readers and transactions, not yet removed or given back">Held</th></>}<th><span class="soft">Acts</span></th></tr></thead>
+    {!!page?.queues.length && <div class="scroll" tabIndex={0} role="region" aria-label="Queues"><table class="queues"><thead><tr>{by("name", "Name", "")}{by("messages", "Messages")}<th class="num">In</th><th class="num">Out</th><th>Last hour</th>{by("bytes", "Size")}{by("oldest_age", "Oldest")}{limited && <th>Quota</th>}{tallied && <><th class="num" title="reads that wait for a message">Readers</th><th class="num" title="taken by readers and transactions, not yet removed or given back">Held</th></>}<th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{page.queues.filter((one) => !HIDDEN.includes(one.kind) || one.messages).map((one) => { const now = live.value[one.name]; const messages = now ? now[0] : one.messages; const old = now ? now[2] : one.oldest_age;
         const own = one.kind === "private" || one.kind === "public"; const child = one.kind === "journal" || one.kind === "subqueue";
         return <tr class={child ? "child" : ""}><td class="name" title={plain(one.label ? `${one.name}: ${one.label}` : one.name)}><Link to={pageOf(name, one.name)}>{plain(child ? childName(one.name) : one.kind === "outgoing" ? destination(one.name) : shortName(one.name))}</Link><span class="tags">{!child && one.kind !== "private" && <span class="tag">{one.kind}</span>}{one.transactional && !child && <span class="tag" title="transactional: exactly once and in order">tx</span>}{one.journal && !child && <span class="tag">journal</span>}{one.restricted && <span class="tag">restricted</span>}{!!one.delayed && <span class="tag">{count(one.delayed)} delayed</span>}{own && !!messages && (now ? now[3] : one.state) !== "active" ? <span class="tag warn" title="messages wait, and no program has the queue open">not open</span> : null}</span>{one.label && !child && one.label !== one.name && <div class="soft small">{plain(one.label)}</div>}</td>
@@ -54,7 +54,7 @@ export function Queues() {
     {wanted && <PlanDialog wanted={wanted} onClose={(changed) => { setWanted(undefined); if (changed) again(); }} />}
     {deleting && <Dialog title={`Delete ${shortName(deleting.name)}?`} onClose={() => setDeleting(undefined)}>
       <p>The queue <code>{plain(deleting.name)}</code> with its <strong>{many(deleting.messages, "message")}</strong>, its journal and subqueues is gone for good. <a href={`/api/v1${queuePath(name, deleting.name)}/export`}>Export first</a></p>
-      <Command request={{ method: "DELETE", path: `${queuePath(name, deleting.name)}?messages=${deleting.messages}` }}>{`openmsmq queue delete '${shortName(deleting.name)}'`}</Command>
+      <Command request={{ method: "DELETE", path: `${queuePath(name, deleting.name)}?messages=${deleting.messages}` }}>{`openmsmq queue delete ${quoted(shortName(deleting.name))}`}</Command>
       <div class="acts"><button {...first} onClick={() => setDeleting(undefined)}>Cancel</button><button class="danger" onClick={() =>
         api(`${queuePath(name, deleting.name)}?messages=${deleting.messages}`, "DELETE").then(() => { say(`deleted ${deleting.name}`); setDeleting(undefined); again(); }, failed)}>Delete the queue and {many(deleting.messages, "message")}</button></div></Dialog>}
   </>;

@@ -53,7 +53,7 @@ export function Tokens(props: { name: string }) {
   const asked = { role, label, queues: queues.split(/[\s,]+/).filter(Boolean), expires: Number(days) ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null };
   const make = () => api<{ secret: string }>(base, "POST", asked).then((made) => { setSecret(made.secret); again(); }, failed);
   return <><h2>Tokens</h2><div class="filter"><button class="main" onClick={() => { setSecret(""); setMaking(true); }}>New token…</button></div>
-    {rows && !rows.length && <Empty>None. Programs of other computers need one.</Empty>}
+    {rows && !rows.length && <Empty>There is no token. Programs on other computers need one.</Empty>}
     {!!rows?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Tokens"><table><thead><tr><th>Id</th><th>Role</th><th>Queues</th><th>Label</th><th>Created</th><th>Expires</th><th>Last used</th><th><span class="soft">Acts</span></th></tr></thead>
       <tbody>{rows.map((one) => <tr><td class="mono">{one.id}</td><td>{one.role}</td><td class="wrap">{one.queues.map(plain).join(", ") || "all"}</td><td class="wrap">{plain(one.label)}</td><td>{when(one.created)}</td><td>{one.expires ? when(one.expires) : "never"}</td><td>{one.used ? when(one.used) : <span class="soft">not since the start</span>}</td><td class="acts"><button onClick={() => setRevoking(one)}>Revoke…</button></td></tr>)}</tbody></table></div>}
     {making && <Dialog title="New token" onClose={() => setMaking(false)}>{secret ? <><p role="status">This is shown once. Keep it safe.</p><p><code class="secret">{secret}</code> <button class="plain" onClick={() => copy(secret)}>copy</button></p><div class="acts"><button class="main" onClick={() => setMaking(false)}>Close</button></div></> :
@@ -67,8 +67,8 @@ export function Configuration(props: { name: string }) {
   const [rows] = useData(() => api<Option[]>(`${managerPath(props.name)}/configuration`), [props.name]);
   const [all, setAll] = useState(false);
   const shown = rows?.filter((one) => all || !one.is_default || one.running !== one.file);
-  return <><h2>Configuration of the service</h2><p class="soft">As it counts now, and what its file would change. <label class="inline"><input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> all options</label></p>
-    {shown && !shown.length && <Empty>Everything is as it is without a file.</Empty>}
+  return <><h2>Configuration of the service</h2><p class="soft">As it is running, and as its file says. <label class="inline"><input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> all options</label></p>
+    {shown && !shown.length && <Empty>Everything has its default.</Empty>}
     {!!shown?.length && <div class="scroll" tabIndex={0} role="region" aria-label="Configuration"><table><thead><tr><th>Option</th><th>Running</th><th>File</th><th>To do</th></tr></thead><tbody>{shown.map((one) => <tr title={one.help}><td class="name mono">{one.place}</td><td class="wrap mono">{plain(one.running)}</td><td class={one.file === one.running ? "" : "wrap mono"}>{one.file === one.running ? <span class="soft">same</span> : plain(one.file)}</td><td>{one.needs_restart ? <span class="warn">restart</span> : one.reloads ? <span class="warn">reload (SIGHUP)</span> : ""}</td></tr>)}</tbody></table></div>}</>;
 }
 
@@ -83,7 +83,7 @@ export function Apply(props: { name: string; onDone: () => void }) {
   const todo = plan?.steps.filter((one) => one.action !== "keep").length ?? 0;
   const words = (step: Step) => Object.entries(step.changes).map(([key, [old, now]]) => step.action === "create" ? `${key} ${String(now)}` : `${key} ${String(old)} → ${String(now)}`).join(", ");
   return <><h2>Queues and settings as code</h2><form onSubmit={(e) => { e.preventDefault(); show(); }}>
-    <label>What shall be, in TOML <textarea rows={8} spellcheck={false} placeholder={"[settings]\nhistory = 64\n[queue.orders]\ntransactional = true"} value={text} onInput={(e) => wrote(e.currentTarget.value)} /></label>
+    <label>Desired queues and settings, in TOML <textarea rows={8} spellcheck={false} placeholder={"[settings]\nhistory = 64\n[queue.orders]\ntransactional = true"} value={text} onInput={(e) => wrote(e.currentTarget.value)} /></label>
     <label class="inline"><input type="checkbox" checked={prune} onChange={(e) => { setPrune(e.currentTarget.checked); setPlan(undefined); }} /> delete queues that are not in it</label>
     <div class="acts"><button class={plan ? "" : "main"}>Show the plan</button></div></form>
     {plan && <><table><thead><tr><th><span class="soft">Sign</span></th><th>Step</th><th>Name</th><th>Changes</th></tr></thead><tbody>{plan.steps.map((one) => <tr><td class="mono">{SIGNS[one.action]}</td><td>{one.action}</td><td class="mono">{plain(one.name) || "settings"}</td><td class="wrap">{one.action === "delete" ? `${count(one.messages)} messages go with it` : plain(words(one))}</td></tr>)}</tbody></table>

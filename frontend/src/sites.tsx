@@ -24,7 +24,7 @@ export function Sites(props: { name: string }) {
   return <><h2>Routing of {plain(props.name)}</h2>
     <p class="soft">From {found.source === "none" ? "nowhere: it has no sites" : `the ${found.source}`}. Directory: {found.directory}. {many(found.sites.length, "site")}, {many(found.links.length, "link")}, {many(found.managers.length, "manager")}.</p>
     {found.findings.map((one) => <p class="soft">Note: {plain(one)}</p>)}
-    {sites.length > 0 && <svg class="map" viewBox="0 0 760 400" role="img" aria-label="Sites and the links between them; the tables below say the same">
+    {sites.length > 0 && <svg class="map sites" viewBox="0 0 760 400" role="img" aria-label="Sites and the links between them; the tables below say the same">
       {links.map((one) => { const [x1, y1] = spot(one.site1), [x2, y2] = spot(one.site2); return <g><line x1={x1} y1={y1} x2={x2} y2={y2} /><text x={(x1 + x2) / 2} y={(y1 + y2) / 2 - 4} text-anchor="middle">{count(one.cost)}</text></g>; })}
       {sites.map((one) => { const [x, y] = spot(one.id); return <g><rect x={x - 60} y={y - 18} width={120} height={36} rx={6} /><text x={x} y={y + 5} text-anchor="middle">{plain(one.name).slice(0, 16)}</text></g>; })}</svg>}
     {failing && failing.length > 0 && <div class="scroll" tabIndex={0} role="region" aria-label="Hops that cannot be reached"><table><thead><tr><th>Cannot be reached</th><th class="num">Queues</th><th class="num">Messages</th><th class="num">Attempts</th><th>Why</th></tr></thead>

@@ -12,6 +12,10 @@ const lost = () => { if (liveSince.value) lostAt.value = liveSince.value; liveSi
 export const total = signal<Record<string, number>>({});
 export const live = signal<Record<string, [number, number, number | null, string, number | null, number | null, number | null]>>({});
 export const chosen = signal("");
+/** Managers of this console by their ids, in small letters. */
+export const namesById = signal<Record<string, string>>({});
+/** What a manager is called, or how its id begins. */
+export const managerOf = (id: string) => namesById.value[id.toLowerCase()] || id.slice(0, 8);
 
 export const path = computed(() => place.value.split("?")[0] || "/");
 export const query = computed(() => new URLSearchParams(place.value.split("?")[1] || ""));

@@ -123,3 +123,31 @@ def test_the_map_shows_sites_links_and_what_cannot_be_reached(browser: Browser, 
         assert page.evaluate("axe.run({resultTypes: ['violations']})")["violations"] == []
     page.context.close()
     assert complaints == []
+
+
+def test_a_way_between_managers_leads_to_why_they_wait(browser: Browser, shop: Shop) -> None:
+    with openmsmq.connect(shop.process.app) as manager:
+        away = manager.open_queue(r"DIRECT=OS:depot.invalid\private$\stock", access=Access.SEND)
+        away.send_many([Message("x")] * 3)
+        until(lambda: any(one.failures for one in manager.outgoing()), "it was not tried")
+    page, complaints = log_in(browser, shop.place, shop.data)
+    page.goto(f"{shop.place}/m/shop01/map")
+    page.wait_for_selector("[aria-label='Ways between managers'] tr:has-text('depot.invalid')")
+    page.wait_for_selector(".way.failing text:has-text('3 wait')")
+    here, there = (
+        page.locator(f".map g:has(text:text-is('{name}')) rect").bounding_box()
+        for name in ("shop01", "depot.invalid")
+    )
+    assert here is not None
+    assert there is not None
+    assert there["x"] > here["x"] + here["width"], "the way is not hidden behind a box"
+    page.locator(".way.failing text").click()
+    page.wait_for_selector("table.outgoing tr:has-text('stock on depot.invalid')")
+    page.go_back()
+    page.click("[aria-label='Ways between managers'] a:text-is('3')")
+    page.wait_for_selector("table.outgoing tr:has-text('stock on depot.invalid')")
+    page.goto(f"{shop.place}/m/shop01/queues")
+    page.click("tr:has-text('stock on depot.invalid') a >> nth=0")
+    page.wait_for_selector("h1:has-text('Outgoing messages')")
+    page.context.close()
+    assert complaints == []

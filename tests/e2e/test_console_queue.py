@@ -206,7 +206,7 @@ def test_an_archive_is_verified_and_a_pipeline_run(page: Page, shop: Place) -> N
     page.click("button:text-is('Verify…')")
     assert command(page) == f"openmsmq pipeline verify '{file}'"
     page.click("dialog button.main")
-    page.wait_for_selector("text=2 rows in 1 files: every message once")
+    page.wait_for_selector("text=2 rows in 1 file: every message once")
     accessible(page)
     file.write_text("[sorce]\n")
     page.click("button:text-is('Run…')")

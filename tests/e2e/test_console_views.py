@@ -293,3 +293,59 @@ def test_views_and_dialogs_are_accessible(browser: Browser, shop: Shop, scheme: 
     page.context.close()
     assert faults == []
     assert complaints == []
+
+
+def test_what_is_not_there_is_not_shown_as_empty(browser: Browser, shop: Shop) -> None:
+    page, complaints = log_in(browser, shop.place, shop.data)
+    page.goto(f"{shop.place}/m/shop01/q/nothing")
+    page.wait_for_selector("[role='alert']:has-text('does not exist')")
+    assert page.locator("text=The queue is empty").count() == 0
+    page.goto(f"{shop.place}/m/shop01/q/orders?f=size:abc")
+    page.wait_for_selector("main [role='alert']:has-text('size')")
+    assert page.locator("text=No message matches").count() == 0
+    for path in ("/m/shop01/nonsense", "/m/shop99/queues", "/nonsense"):
+        page.goto(shop.place + path)
+        page.wait_for_selector("h1:text-is('Not found')")
+    page.click("main >> text=Go to the overview")
+    page.wait_for_selector("h1:text-is('Overview')")
+    page.context.close()
+    wrong = [one for one in complaints if "status of 404" not in one and "status of 400" not in one]
+    assert wrong == []
+
+
+def test_a_phone_shows_words_and_not_their_letters(browser: Browser, shop: Shop) -> None:
+    """Columns of a table are as wide as words; dead letters are cards with all their acts."""
+    page, complaints = log_in(
+        browser, shop.place, shop.data, viewport={"width": 320, "height": 640}, has_touch=True
+    )
+    narrow = """() => [...document.querySelectorAll("td.wrap")]
+        .filter(one => one.offsetWidth && one.offsetWidth < 100).map(one => one.innerText)"""
+    for path in ("settings", "access", "outgoing", "pipelines", "map"):
+        page.goto(f"{shop.place}/m/shop01/{path}")
+        page.wait_for_selector("h1")
+        page.evaluate(STILL)
+        assert page.evaluate(narrow) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+    page.goto(f"{shop.place}/m/shop01/letters")
+    page.wait_for_selector("table.desk")
+    page.evaluate(STILL)
+    assert page.evaluate("document.querySelector('.scroll').scrollWidth") <= 320
+    seen = page.locator("table.desk button:has-text('Return')").first.bounding_box()
+    assert seen is not None
+    assert seen["x"] + seen["width"] <= 320
+    page.context.close()
+    assert complaints == []
+
+
+def test_properties_are_explained_and_settings_have_units(browser: Browser, shop: Shop) -> None:
+    page, complaints = log_in(browser, shop.place, shop.data)
+    page.goto(f"{shop.place}/m/shop01/q/orders")
+    page.click("td.name a >> nth=0")
+    page.wait_for_selector(".facts")
+    page.check("text=explain them")
+    told = page.locator(".facts dt").all_inner_texts()
+    assert [one for one in told if "\n" not in one] == [], "each says what it means"
+    page.goto(f"{shop.place}/m/shop01/settings")
+    page.wait_for_selector("tr:has-text('time_to_reach_queue') >> text=345,600 s (4 d)")
+    page.context.close()
+    assert complaints == []
