@@ -103,6 +103,27 @@ def test_messages_of_our_own_are_decoded_as_one_by_one(queued: list[QueuedMessag
     check(queued)
 
 
+LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9)
+ALIKE = st.builds(Message, st.binary(max_size=9), label=LABELS)
+"Messages with the same headers."
+
+
+@given(
+    st.lists(ALIKE, min_size=1, max_size=6),
+    carried_names(),
+    st.booleans(),
+    st.integers(1, 1000),
+)
+def test_messages_of_one_sender_are_decoded_together(
+    sent: list[Message], destination: FormatName, transactional: bool, first: int
+) -> None:
+    packets = PACKER.pack_many(
+        sent, destination, first_id=first, sent_time=SENT, transactional=transactional
+    )
+    assert Block.of_packets(packets).front is not None
+    check([QueuedMessage(first + at, SENT, 0, 0, 0, one) for at, one in enumerate(packets)])
+
+
 @given(st.lists(OWN, max_size=6))
 def test_packets_alone_have_the_columns_of_packets(packets: list[bytes]) -> None:
     batch = Columns(Block.of_packets(packets)).batch(["label", "packet"])

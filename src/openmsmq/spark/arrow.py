@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from codecs import utf_16_le_decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID
@@ -44,6 +44,8 @@ from openmsmq.spark.slices import (
     ends_of,
     field,
     nullable,
+    nulls,
+    numbered,
     records,
     repeated,
     slices,
@@ -146,18 +148,27 @@ class Columns:
         return _time(self._user("I", "SentTime"))
 
     @cached_property
+    def _source(self) -> str | None:
+        """What all come from; None if from several."""
+        guids = self._block.head[:, USER : USER + 16]
+        same = common(guids) if len(guids) else None
+        return None if same is None else _guid(same)
+
+    @cached_property
     def _sources(self) -> pa.Array:
         block = self._block
-        guids = block.head[:, USER : USER + 16]
-        if len(block) and (same := common(guids)) is not None:
-            return repeated(_guid(same), len(block))
+        if self._source is not None:
+            return repeated(self._source, len(block))
         return by_distinct(slices(block.data, block.starts + USER, 16), _guid)
 
     def _source_manager(self) -> pa.Array:
         return self._sources
 
     def _message_id(self) -> pa.Array:
-        number = array_of(self._user("I", "MessageID"), pa.uint32()).cast(pa.string())
+        numbers = self._user("I", "MessageID")
+        if self._source is not None:
+            return numbered(f"{self._source}\\", numbers)
+        number = array_of(numbers, pa.uint32()).cast(pa.string())
         return pc.binary_join_element_wise(self._sources, number, repeated("\\", len(number)))
 
     def _delivery(self) -> pa.Array:
@@ -179,7 +190,7 @@ class Columns:
     def _dead_letter_queue(self) -> pa.Array:
         block = self._block
         if (block.sizes == block.packet_sizes).all():
-            return pa.nulls(len(block), pa.string())
+            return nulls(len(block), pa.string())
         return by_distinct(block.trailers, _letters)
 
     @cached_property
@@ -191,6 +202,10 @@ class Columns:
         block = self._block
         codes = {flags >> shift & 7 for flags in block.distinct_flags for shift in (10, 13, 16)}
         begin = FLAGS if codes <= _SIMPLE_NAMES else USER
+        if block.front is not None:
+            same = common(block.front.rows[:, begin : block.front.names])
+            if same is not None:
+                return same, begin
         starts = block.starts + begin
         sizes = block.after_names - starts
         if len(block) and (sizes == sizes[0]).all():
@@ -201,14 +216,9 @@ class Columns:
 
     def _queue_name(self, kind: str) -> pa.Array:
         names, begin = self._names
-        before = bytes(begin)
 
         def decode(header: bytes) -> str | None:
-            try:
-                name = getattr(PacketView(before + header), kind)
-            except IllegalFormatName:
-                return None
-            return None if name is None else encodable(str(name))
+            return _name_in(header, begin, kind)
 
         if isinstance(names, bytes):
             return repeated(decode(names), len(self._block))
@@ -226,7 +236,7 @@ class Columns:
     def _sender_id(self) -> pa.Array:
         block = self._block
         if not block.any_has(UserFlags.SH):
-            return pa.nulls(len(block), pa.string())
+            return nulls(len(block), pa.string())
         start = SecurityHeaderStart.SIZE
         size = field(records(block.data, block.security, start), "H", 2).astype(np.int64)
         size = block.has(UserFlags.SH) * (size + start)
@@ -247,9 +257,10 @@ class Columns:
     def _correlation_id(self) -> pa.Array:
         place, size = MessagePropertiesStart.offset_of("CorrelationID"), len(NO_CORRELATION)
         found = self._block.record[:, place : place + size]
-        is_there = (found != np.frombuffer(NO_CORRELATION, np.uint8)).any(axis=1)
-        if not is_there.any():
-            return pa.nulls(len(found), pa.binary())
+        words = found.view(np.uint32) != np.frombuffer(NO_CORRELATION, np.uint32)
+        if not words.any():
+            return nulls(len(found), pa.binary())
+        is_there = words.any(axis=1)
         ends = array_of(np.concatenate([[0], np.cumsum(is_there) * size]).astype(np.int32), _I32)
         bits, data = booleans(is_there).buffers()[1], pa.py_buffer(found[is_there].tobytes())
         return pa.Array.from_buffers(pa.binary(), len(found), [bits, ends.buffers()[1], data])
@@ -271,7 +282,7 @@ class Columns:
     def _headers(self) -> pa.Array:
         extensions = self._block.extensions
         if not contents(extensions).size:
-            return pa.nulls(len(extensions), HEADERS)
+            return nulls(len(extensions), HEADERS)
         found = [_headers_of(extension) for extension in extensions.to_pylist()]
         return pa.array(found, HEADERS)
 
@@ -313,24 +324,31 @@ def _seconds(values: Numbers) -> pa.Array:
     """Seconds, none for ever."""
     is_there = values != INFINITE
     if not is_there.any():
-        return pa.nulls(len(values), _I64)
+        return nulls(len(values), _I64)
     return nullable(values.astype(np.int64), is_there, _I64)
 
 
 def _texts(values: pa.Array) -> pa.Array:
     """Texts of UTF-16 as those of Arrow; plain ones all at once."""
-    raw = contents(values).to_pybytes()
-    text = utf_16_le_decode(raw, "replace", True)[0]
-    if text.isascii() and "\0" not in text:
-        places = pa.py_buffer(ends_of(values) >> 1)
-        return pa.Array.from_buffers(
-            pa.string(), len(values), [None, places, pa.py_buffer(text.encode())]
-        )
+    units = np.frombuffer(contents(values), "<u2")
+    if units.max(initial=0) < 128 and units.all():
+        places, text = pa.py_buffer(ends_of(values) >> 1), pa.py_buffer(units.astype(np.uint8))
+        return pa.Array.from_buffers(pa.string(), len(values), [None, places, text])
     found = [
         utf_16_le_decode(value, "replace", True)[0].partition("\0")[0]
         for value in values.to_pylist()
     ]
     return pa.array(found, pa.string())
+
+
+@lru_cache(maxsize=256)
+def _name_in(header: bytes, begin: int, kind: str) -> str | None:
+    """A name that a packet has, of which this begins at `begin`."""
+    try:
+        name = getattr(PacketView(bytes(begin) + header), kind)
+    except IllegalFormatName:
+        return None
+    return None if name is None else encodable(str(name))
 
 
 def _guid(raw: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from struct import error as StructError
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,8 +17,27 @@ from openmsmq.packet.headers.base import BaseFlags, BaseHeader
 from openmsmq.packet.headers.security import SecurityHeaderStart
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeaderStart
 from openmsmq.packet.headers.user import UserFlags
-from openmsmq.packet.walk import DIRECT, EXTENSION_SIZE, FLAGS, LABEL, NAMES, SIZES
-from openmsmq.spark.slices import Kind, Numbers, Places, Records, field, records, slices
+from openmsmq.packet.walk import (
+    DIRECT,
+    EXTENSION_SIZE,
+    FLAGS,
+    LABEL,
+    NAMES,
+    SIZES,
+    after_names,
+    after_transaction,
+    u32,
+)
+from openmsmq.spark.slices import (
+    Kind,
+    Numbers,
+    Places,
+    Records,
+    common,
+    field,
+    records,
+    slices,
+)
 
 _PACKET_SIZE: Final = BaseHeader.offset_of("PacketSize")
 ENOUGH: Final = 1 << 20
@@ -65,6 +85,17 @@ class Facts:
     def reasons(self) -> Places:
         """The class that the queue gave it; 0 if none."""
         return self._each(4)
+
+
+class Front(NamedTuple):
+    """What packets begin with that all have the same parts, and the same names."""
+
+    rows: Records
+    "All before the label."
+    names: int
+    "Where the names and ConnectorType end."
+    properties: int
+    "Where the MessagePropertiesHeader begins."
 
 
 class Block:
@@ -115,8 +146,36 @@ class Block:
         return self.facts.lookups
 
     @cached_property
+    def front(self) -> Front | None:
+        """All before the labels, if all messages have the same parts and names; None if not.
+
+        Those of one sender mostly have, and then it takes one step to find what all columns need.
+        """
+        if not len(self):
+            return None
+        first = self.data.slice(int(self.starts[0]), int(self.sizes[0])).to_pybytes()
+        try:
+            flags = u32(first, FLAGS)[0]
+            names = after_names(first, flags)
+            end = after_transaction(first, flags, names)
+        except StructError:
+            return None
+        if flags & UserFlags.SH:
+            return None
+        if self.starts.max() + end + LABEL > self.data.size:
+            return None  # the last one has other parts
+        rows = records(self.data, self.starts, end + LABEL)
+        if common(rows[:, FLAGS:names]) is None:
+            return None
+        if end > names and np.ptp(rows[:, names] & np.uint8(TransactionFlags.CG)):
+            return None
+        return Front(rows, names, end)
+
+    @cached_property
     def head(self) -> Records:
         """The BaseHeader and the start of the UserHeader of each, 64 bytes."""
+        if self.front is not None:
+            return self.front.rows[:, :NAMES]
         return records(self.data, self.starts, NAMES)
 
     @cached_property
@@ -128,6 +187,8 @@ class Block:
     def distinct_flags(self) -> list[int]:
         """The same, each once: they say what there is to look at."""
         flags = self.flags
+        if self.front is not None:
+            return [int(flags[0])]
         if len(flags) and (flags == flags[0]).all():
             return [int(flags[0])]
         found: list[int] = np.unique(flags).tolist()
@@ -145,6 +206,8 @@ class Block:
     @cached_property
     def after_names(self) -> Places:
         """Where the names and ConnectorType end ([MS-MQMQ] 2.2.19.2)."""
+        if self.front is not None:
+            return self.starts + self.front.names
         place = self.starts + NAMES
         for shift, bits in ((10, UserFlags.DQ), (13, UserFlags.AQ), (16, UserFlags.RQ)):
             if self.any_has(bits):
@@ -178,6 +241,8 @@ class Block:
     @cached_property
     def properties(self) -> Places:
         """Where the MessagePropertiesHeader begins ([MS-MQMQ] 2.2.20.6)."""
+        if self.front is not None:
+            return self.starts + self.front.properties
         place = self.security
         if not self.any_has(UserFlags.SH):
             return place
@@ -190,6 +255,8 @@ class Block:
     @cached_property
     def record(self) -> Records:
         """The fixed part of the MessagePropertiesHeader of each, 56 bytes."""
+        if self.front is not None:
+            return self.front.rows[:, self.front.properties :]
         return records(self.data, self.properties, LABEL)
 
     def property_field(self, kind: Kind, offset: int) -> Numbers:

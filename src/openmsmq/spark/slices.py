@@ -13,8 +13,10 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from openmsmq.errors import Malformed
+from openmsmq.limits import U32_MAX
 
 Kind = Literal["B", "H", "I", "i", "Q", "q"]
 "The code of a number for `struct`."
@@ -56,8 +58,8 @@ def slices(data: pa.Buffer, starts: Places, sizes: Places | int) -> pa.BinaryArr
     `pyarrow.ArrowInvalid` if they do not: nothing is read outside of `data`.
     """
     count = len(starts)
-    if not count:
-        return pa.nulls(0, pa.binary())
+    if not (count and np.any(sizes)):
+        return nothing(count)
     edges = np.empty(2 * count, np.int32)
     edges[0::2] = starts
     edges[1::2] = starts + sizes
@@ -70,6 +72,17 @@ def slices(data: pa.Buffer, starts: Places, sizes: Places | int) -> pa.BinaryArr
 @lru_cache(maxsize=32)
 def _every_other(count: int) -> pa.Array:
     return array_of(np.arange(0, 2 * count, 2, dtype=np.int32), pa.int32())
+
+
+@lru_cache(maxsize=8)
+def nothing(count: int) -> pa.BinaryArray:
+    """As many values without a byte."""
+    return pa.Array.from_buffers(pa.binary(), count, [None, _evenly(count, 0), pa.py_buffer(b"")])
+
+
+def _evenly(count: int, size: int) -> pa.Buffer:
+    """Where values of one size end."""
+    return pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(size))
 
 
 def records(data: pa.Buffer, starts: Places, size: int) -> Records:
@@ -121,14 +134,39 @@ def by_distinct(values: pa.Array, decode: Callable[[bytes], str | None]) -> pa.A
 
 def common(rows: Records) -> bytes | None:
     """What all rows are, of which there is at least one; None if some differ."""
-    return rows[0].tobytes() if (rows == rows[0]).all() else None
+    words = rows.view(np.uint32) if rows.shape[1] % 4 == 0 else rows
+    return rows[0].tobytes() if (words == words[0]).all() else None
 
 
+@lru_cache(maxsize=16)
 def repeated(value: str | None, count: int) -> pa.Array:
-    """The same text for all."""
+    """The same text for all; most blocks have as many messages as the last one."""
     if value is None:
-        return pa.nulls(count, pa.string())
+        return nulls(count, pa.string())
     text = value.encode()
-    ends = np.arange(count + 1, dtype=np.int32) * np.int32(len(text))
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(text * count)]
+    buffers = [None, _evenly(count, len(text)), pa.py_buffer(text * count)]
+    return pa.Array.from_buffers(pa.string(), count, buffers)
+
+
+@lru_cache(maxsize=16)
+def nulls(count: int, kind: pa.DataType) -> pa.Array:
+    """Nothing for any."""
+    return pa.nulls(count, kind)
+
+
+def numbered(text: str, numbers: Numbers) -> pa.StringArray:
+    """A text with a number behind it for each; together, if all have as many digits."""
+    width = len(str(numbers.max(initial=0)))
+    if width != len(str(numbers.min(initial=U32_MAX))):
+        found = array_of(numbers, pa.uint32()).cast(pa.string())
+        return pc.binary_join_element_wise(repeated(text, len(found)), found, "")
+    start, count = text.encode(), len(numbers)
+    rows = np.empty((count, len(start) + width), np.uint8)
+    rows[:, : len(start)] = np.frombuffer(start, np.uint8)
+    left = numbers
+    for place in range(1, width + 1):
+        tens = left // np.uint32(10)
+        rows[:, -place] = left - tens * np.uint32(10) + np.uint32(ord("0"))
+        left = tens
+    buffers = [None, _evenly(count, rows.shape[1]), pa.py_buffer(rows)]
     return pa.Array.from_buffers(pa.string(), count, buffers)

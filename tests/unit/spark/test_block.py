@@ -95,3 +95,11 @@ def test_what_is_read_of_many_queues_is_put_together_until_it_is_enough() -> Non
         ([1], [("d", 1)]),
     ]
     assert list(gathered([])) == []
+
+
+def test_packets_that_end_too_soon_are_refused_together() -> None:
+    packet = PACKETS[0][:80]
+    with pytest.raises(Malformed):
+        _ = Block.of_packets([packet[:40]]).head
+    with pytest.raises(Malformed):
+        _ = Block.of_packets([packet, packet]).record

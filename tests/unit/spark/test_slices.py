@@ -16,6 +16,7 @@ from openmsmq.spark.slices import (
     ends_of,
     field,
     nullable,
+    numbered,
     records,
     repeated,
     slices,
@@ -75,6 +76,13 @@ def test_rows_that_are_all_the_same() -> None:
         found = repeated(value, count)
         found.validate(full=True)
         assert (found.to_pylist(), found.type) == ([value] * count, pa.string())
+
+
+@pytest.mark.parametrize("numbers", [[], [0], [7, 9], [9, 10], [999999, 100000], [4294967295]])
+def test_numbers_behind_a_text(numbers: list[int]) -> None:
+    found = numbered("é\\", np.array(numbers, np.uint32))
+    found.validate(full=True)
+    assert found.to_pylist() == [f"é\\{number}" for number in numbers]
 
 
 @pytest.mark.parametrize("values", [[], ["a"], ["é", None, "", "b" * 9, None] * 3])
