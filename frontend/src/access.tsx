@@ -4,7 +4,7 @@ import { api, managerPath, type Audit } from "./api";
 import { count, many, plain, shortName } from "./format";
 import { RIGHTS, Tokens, type Token } from "./service";
 import { failed, manager, may, session } from "./state";
-import { Empty, Facts, Head, useData, When } from "./ui";
+import { Command, Empty, Facts, Head, useData, When } from "./ui";
 
 
 /** Whether a token gives a right. */
@@ -36,5 +36,6 @@ export function AccessScreen() {
     {may("admin") && <><Tokens name={name} /><Check name={name} /></>}
     <h2>Audit log</h2><div class="filter"><input type="search" class="wide" aria-label="Search the audit log" placeholder="who, what, queue" value={word} onInput={(e) => setWord(e.currentTarget.value)} /><span class="soft">{rows && (word ? `${count(shown!.length)} of ${isAll ? "all" : "the last"} ${count(rows.length)}` : `${isAll ? "all" : "the last"} ${many(rows.length, "entry", "entries")}`)}</span>{!isAll && <button onClick={() => setPages(pages * 2)}>Older…</button>}</div>
     {!may("admin") && !rows ? <Empty>The audit log is for administrators.</Empty> : shown && !shown.length ? <Empty>Nothing.</Empty> : shown && <div class="scroll" tabIndex={0} role="region" aria-label="Audit log"><table><thead><tr><th>Time</th><th>Who</th><th>Act</th><th>On</th><th>Outcome</th><th>Details</th><th>Program</th></tr></thead><tbody>{shown.map((row) =>
-      <tr><td><When class="mono" at={row.time} /></td><td class="wrap">{plain(row.who)}</td><td>{plain(row.act)}</td><td class="wrap" title={plain(row.target)}>{plain(shortName(row.target))}</td><td class={row.allowed ? "" : "bad"}>{row.allowed ? "done" : "✕ denied"}</td><td class="wrap">{plain(row.reason)}</td><td class="wrap soft">{plain(row.by)}</td></tr>)}</tbody></table></div>}</>;
+      <tr><td><When class="mono" at={row.time} /></td><td class="wrap">{plain(row.who)}</td><td>{plain(row.act)}</td><td class="wrap" title={plain(row.target)}>{plain(shortName(row.target))}</td><td class={row.allowed ? "" : "bad"}>{row.allowed ? "done" : "✕ denied"}</td><td class="wrap">{plain(row.reason)}</td><td class="wrap soft">{plain(row.by)}</td></tr>)}</tbody></table></div>}
+    {may("admin") && <Command request={{ method: "GET", path: `${managerPath(name)}/audit?newest=true` }}>openmsmq audit --export audit.jsonl</Command>}</>;
 }

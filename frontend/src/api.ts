@@ -3,7 +3,7 @@
 export interface Session { who: string; role: string; read_only: boolean; managers: string[]; version: string }
 export interface ManagerView {
   name: string; state: string; id: string; error: string; queues: number; messages: number; bytes: number;
-  dead_letters: number; outgoing: number; rates: Record<string, number>; counts: Record<string, number>;
+  dead_letters: number; outgoing: number; free: number | null; rates: Record<string, number>; counts: Record<string, number>;
 }
 export interface Finding { level: "problem" | "warning"; kind: string; text: string; remedy: string; queue: string; silenced: string | null }
 export interface QueueView {

@@ -37,6 +37,8 @@ export function Overview() {
   const name = manager.value;
   const [span, setSpan] = useState("15m");
   const [series] = useData(() => api<Record<string, (number | null)[]>>(`${managerPath(name)}/series?span=${span}`), [name, span], span === "15m" ? 2 : 30);
+  const [sessions] = useData(() => api<unknown[]>(`${managerPath(name)}/sessions`).catch(() => []), [name], 10);
+  const here = managers?.find((one) => one.name === name);
   const times = (series?.time || []) as number[];
   const base = `/m/${encodeURIComponent(name)}`;
   const charts: [string, string, string, string][] = [["waiting", "messages", "", `${base}/queues?nonempty=true&sort=-messages`], ["in", "arrived", "/s", `${base}/queues`], ["out", "received", "/s", `${base}/queues`], ["dead letters", "dead_letters", "", `${base}/letters`], ["expired", "expired", "/s", `${base}/letters`], ["rejected", "rejected", "/s", `${base}/letters`]];
@@ -52,7 +54,7 @@ export function Overview() {
     {!!silent.length && <p class="soft">{silent.length} silent. <button class="plain" aria-expanded={showing} onClick={() => setShowing(!showing)}>{showing ? "hide" : "show"}</button></p>}
     {showing && <ul class="findings">{silent.map(({ name, one }) => <li class="silent"><span>{names.length > 1 && <strong>{name} </strong>}{plain(one.text)} <span class="soft">until {time(one.silenced!)}</span></span>{may("admin") && <button class="plain more" onClick={() => silence({ name, one }, 0)}>hear again</button>}</li>)}</ul>}
     {silencing && <Silence told={silencing} onClose={() => setSilencing(undefined)} onDone={silence} />}
-    <div class="head sub"><h2>{plain(name)}</h2><div class="acts"><Spans span={span} onChange={setSpan} /></div></div>
+    <div class="head sub"><h2>{plain(name)} {here && <span class="soft facts-line">{here.free !== null && `${size(here.free)} free on the disk, `}<Link to={`${base}/outgoing`}>{many(sessions?.length ?? 0, "session")}</Link></span>}</h2><div class="acts"><Spans span={span} onChange={setSpan} /></div></div>
     <div class="tiles">{series && charts.map(([title, key, unit, to]) => <Chart key={name + key + span} title={capital(title)} unit={unit} to={to} times={times} values={series[key] || times.map(() => null)} />)}</div>
     <h2>Managers</h2>
     <div class="scroll" tabIndex={0} role="region" aria-label="Managers"><table><thead><tr><th>Manager</th><th>State</th><th class="num">Queues</th><th class="num">Messages</th><th class="num">Size</th><th class="num">Dead letters</th><th class="num">Outgoing</th><th class="num">In</th><th class="num">Out</th></tr></thead>

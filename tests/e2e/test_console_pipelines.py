@@ -20,13 +20,14 @@ from tests.e2e.managers import ManagerProcess, until
 pytest.importorskip("pyspark")
 pytestmark = [
     pytest.mark.acceptance,
+    pytest.mark.timeout(1500),
     pytest.mark.skipif(BROWSER is None, reason="there is no Chromium"),
     pytest.mark.skipif(not load_files(), reason="the pages are not built"),
     pytest.mark.skipif(
         shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="Spark needs Java"
     ),
 ]
-PATIENCE_MS = 240_000
+PATIENCE_MS = 600_000
 "Spark is slow to start where others work, too."
 HOSTILE = "<script>document.title = 'run'</script>"
 

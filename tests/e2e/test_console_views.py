@@ -308,6 +308,7 @@ def test_what_is_not_there_is_not_shown_as_empty(browser: Browser, shop: Shop) -
         page.wait_for_selector("h1:text-is('Not found')")
     page.click("main >> text=Go to the overview")
     page.wait_for_selector("h1:text-is('Overview')")
+    page.wait_for_selector("h2 >> text=free on the disk")
     page.context.close()
     wrong = [one for one in complaints if "status of 404" not in one and "status of 400" not in one]
     assert wrong == []
@@ -343,8 +344,8 @@ def test_properties_are_explained_and_settings_have_units(browser: Browser, shop
     page.click("td.name a >> nth=0")
     page.wait_for_selector(".facts")
     page.check("text=explain them")
-    told = page.locator(".facts dt").all_inner_texts()
-    assert [one for one in told if "\n" not in one] == [], "each says what it means"
+    shown = page.locator(".facts dt").all_inner_texts()
+    assert [one for one in shown if "\n" not in one] == [], "each says what it means"
     page.goto(f"{shop.place}/m/shop01/settings")
     page.wait_for_selector("tr:has-text('time_to_reach_queue') >> text=345,600 s (4 d)")
     page.context.close()

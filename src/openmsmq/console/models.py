@@ -52,6 +52,8 @@ class ManagerView(Struct):
     dead_letters: int = 0
     outgoing: int = 0
     "Messages that wait for other managers."
+    free: int | None = None
+    "Bytes that are free on its disk; null if that is not known here."
     rates: dict[str, float] = {}
     counts: dict[str, int] = {}
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from math import inf
 from typing import Final
 
@@ -50,7 +51,8 @@ from openmsmq.types.received import ReceivedMessage
 REDIRECTS: Final = ("copy", "move", "return")
 "Acts that send messages again."
 SHOWN_IDS: Final = 100
-"New ids that a plan remembers."
+"Ids that a plan remembers, and that the log has."
+_FINGERPRINT: Final = 16
 _PAUSE_S: Final = 0.5
 READY, RUNNING, STOPPED, INTERRUPTED, DONE = "ready", "running", "stopped", "interrupted", "done"
 
@@ -96,6 +98,16 @@ class Plan:
     def left(self) -> int:
         """Messages that it has not come to."""
         return sum(len(step.ids) for step in self.steps)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same messages: of their lookup identifiers in order, with commas."""
+        ids = ",".join(map(str, sorted(one for step in self.steps for one in step.ids)))
+        return sha256(ids.encode()).hexdigest()[:_FINGERPRINT]
+
+    def first_ids(self) -> list[int]:
+        """The first messages that it has not come to."""
+        return [one for step in self.steps for one in step.ids][:SHOWN_IDS]
 
     def view(self, *, newer: bool = False) -> PlanView:
         """How it stands, with what has come since, if that was counted."""

@@ -182,12 +182,15 @@ class ConsoleState:
     def _audit_plan(self, plan: Plan, how: str) -> None:
         asked = plan.asked
         words = f"{how}: {plan.done} done, {plan.gone} gone, {plan.left} left of {asked.manager}"
+        if plan.left:
+            words += f" ({plan.fingerprint})"
         if asked.target:
             words += f", to {asked.target}"
         if asked.reason:
             words += f"; {asked.reason}"
         act = f"{asked.act} messages"
-        log_event(_log, "act", who=plan.who, act=act, target=asked.queue, reason=words)
+        ids = ",".join(map(str, plan.first_ids()))
+        log_event(_log, "act", who=plan.who, act=act, target=asked.queue, reason=words, ids=ids)
         if self.keep_audit is not None:
             self.keep_audit(plan.token, act, asked.queue, words)
 

@@ -77,9 +77,16 @@ async def _manager_view(call: ApiCall, name: str) -> ManagerView:
         bytes=sum(one.bytes for one in infos),
         dead_letters=letters_in(infos),
         outgoing=sum(one.messages + one.unacknowledged for one in outgoing),
+        free=_free(call, name),
         rates={name: rate for name, rate in total.items() if name in COUNTS},
         counts=counts,
     )
+
+
+def _free(call: ApiCall, name: str) -> int | None:
+    minutes = call.state.minutes.get(name)
+    points = [] if minutes is None else minutes.disk(call.state.wall() - SPANS["15m"])["free"]
+    return int(points[-1]) if points else None
 
 
 async def findings(call: ApiCall) -> list[FindingView]:

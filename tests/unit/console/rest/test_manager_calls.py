@@ -8,6 +8,7 @@ from uuid import UUID
 
 from tests.unit.console.harness import AS_PROGRAM, Desk, at_desk
 
+from openmsmq.console.minutes import Minutes
 from openmsmq.types.units import unit_name
 
 ELSEWHERE = r"DIRECT=OS:elsewhere\private$\x"
@@ -131,3 +132,13 @@ async def test_a_subscription_is_dropped(desk: Desk) -> None:
     assert await desk.ask("GET", "/managers/here/subscriptions") == []
     assert (await queue.info()).messages == 2
     assert [act[1:3] for act in desk.acts] == [("drop subscription", found["queue"])]
+
+
+@at_desk
+async def test_a_manager_tells_how_much_room_its_disk_has(desk: Desk) -> None:
+    (shown,) = await desk.ask("GET", HERE.rpartition("/")[0])
+    assert shown["free"] is None
+    desk.state.minutes["here"] = Minutes()
+    for free in (7_000, 5_000):
+        desk.state.minutes["here"].add_free(desk.state.wall(), free)
+    assert (await desk.ask("GET", HERE))["free"] == 5_000

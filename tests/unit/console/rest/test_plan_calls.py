@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
@@ -186,3 +187,18 @@ async def test_a_life_says_which_clocks_cannot_be_right(desk: Desk) -> None:
     assert story["asked"] == {"here": "ok", "early": "ok"}
     del desk.state.entries["early"]
     assert (await desk.ask("GET", f"/explain?id={quote(str(sent))}"))["clocks"] == {}
+
+
+@at_desk
+async def test_the_audit_log_says_which_messages_a_plan_is_about(desk: Desk) -> None:
+    """A fingerprint of their lookup identifiers, since there may be a hundred thousand."""
+    queue = await desk.manager.create_queue("orders")
+    await queue.send_many(["a", "b", "c"])
+    rows = (await desk.ask("GET", "/managers/here/queues/orders/messages"))["messages"]
+    ids = [row["lookup_id"] for row in rows]
+    asked = {"manager": "here", "queue": "orders", "act": "purge", "reason": "old"}
+    plan = await desk.ask("POST", "/plans", asked, 201)
+    await desk.ask("POST", f"/plans/{plan['id']}/run", {}, 202)
+    print_ = sha256(",".join(ids).encode()).hexdigest()[:16]
+    acts = [act for act in desk.acts if act[1] == "purge messages"]
+    assert acts[0][3].startswith(f"begun: 0 done, 0 gone, 3 left of here ({print_})")
