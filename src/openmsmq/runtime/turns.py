@@ -15,9 +15,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-SHARE_S: Final = 0.002
-"Seconds of each round of the event loop; the last piece of work may exceed it."
-TURN_S: Final = SHARE_S / 2
+SHARE_S: Final = 0.001
+"""Seconds of each round of the event loop; the last piece of work may exceed it. A durable send of
+a program waits for two or three rounds.
+"""
+TURN_S: Final = SHARE_S
 "Seconds of the processor that a turn may take; the next one is shorter if it took more."
 COMMIT_SHARES_S: Final = (0.0005, 0.004)
 "Seconds of work between two commits, at least and at most."
@@ -88,6 +90,10 @@ class Turns:
     def charge(self, seconds: float) -> None:
         """What is done at present takes the next commit this long, which counts as work, too."""
         self.charged += seconds
+
+    def spend(self, seconds: float) -> None:
+        """What is done at present takes the event loop this long later, as work of this round."""
+        self._left -= seconds
 
     def _schedule(self) -> None:
         loop = asyncio.get_running_loop()

@@ -141,6 +141,23 @@ def test_what_a_commit_will_take_counts_as_work_for_it(bench: Bench) -> None:
     asyncio.run(run())
 
 
+def test_what_the_loop_will_take_counts_as_work_of_the_round(bench: Bench) -> None:
+    async def run() -> None:
+        turns = bench.turns()
+        cheap = bench.work("a", 100, 0.0)
+
+        def closes() -> bool:
+            turns.spend(SHARE_S / 4)
+            return cheap()
+
+        turns.add(closes)
+        assert bench.take() == "aaaa"
+        await round_of_the_loop()
+        assert bench.take() == "aaaa"
+
+    asyncio.run(run())
+
+
 def test_the_bound_follows_the_time_that_commits_take_to_be_written(bench: Bench) -> None:
     async def run() -> list[int]:
         turns = bench.turns()

@@ -26,6 +26,7 @@ from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.net.connection import Connection
 from openmsmq.net.wire import Wire
 from openmsmq.packet.connection import EstablishConnection
 from openmsmq.packet.headers.base import BaseHeader
@@ -622,6 +623,33 @@ def test_what_a_stranger_sends_is_handled_in_turns(
     assert b"".join(taken) == bytes(1000)
     assert max(map(len, taken)) == 50
     assert rounds >= 20
+
+
+def test_connections_that_end_at_one_moment_are_closed_in_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To close one takes the event loop longer than the turns in which that is decided."""
+    monkeypatch.setattr(turns_module, "SHARE_S", 100.0)
+    monkeypatch.setattr(module, "CLOSE_S", 25.0)
+    closed: list[Connection] = []
+    most = 0
+    monkeypatch.setattr(Connection, "finish", lambda connection: closed.append(connection))
+
+    async def test() -> None:
+        nonlocal most
+        async with at(tmp_path, "a") as (house, place), Crowd(place) as crowd:
+            for _ in range(40):
+                await crowd.connect()
+            await until(lambda: len(house.listener._accepted) == 40)
+            for spoken in list(house.listener._accepted):
+                spoken._connection.eof_received()
+            while len(closed) < 40:
+                before = len(closed)
+                await asyncio.sleep(0)
+                most = max(most, len(closed) - before)
+
+    run(test)
+    assert most == 4
 
 
 def test_what_costs_little_is_handled_in_larger_pieces(
