@@ -13,7 +13,7 @@ from tests.unit.engine.world import HERE, NOW, PARTNER, commit_all
 from openmsmq.engine.arrivals.arrival import Arrival, ArrivalGroup, ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.duplicates import SEEN, read_seen
 from openmsmq.engine.arrivals.incoming import INCOMING
-from openmsmq.engine.storage.layout import flags_of, local_facts
+from openmsmq.engine.storage.layout import flags_of, local_facts, place_and_expiry
 from openmsmq.engine.storage.runs import MEMBER
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.group import PacketGroup
@@ -78,7 +78,7 @@ options = st.fixed_dictionaries(
         "admin": st.sampled_from([None, ADMIN]),
         "sent": st.sampled_from([NOW - 100, NOW, NOW + 5]),
         "reach": st.sampled_from([INFINITE, 50, 500]),
-        "receive": st.sampled_from([INFINITE, 500]),
+        "receive": st.sampled_from([INFINITE, 500, 50]),
     },
 )
 series = st.builds(
@@ -154,6 +154,7 @@ def state(station: Station, queues: Sequence[str] = QUEUES[:-1]) -> dict[str, ob
                 entry.lookup,
                 flags_of(entry.record) & ~MEMBER,
                 local_facts(entry.record)[0],
+                place_and_expiry(entry.record)[2],
                 entry.packet if name != "admin" else PacketView(entry.packet).message_class,
                 entry.express,
             )

@@ -64,6 +64,7 @@ NAMES: Final = {
 OPERATIONS: Final = (
     ("send", 6),
     ("send_group", 3),
+    ("send_mortal", 2),
     ("send_express", 2),
     ("send_expiring", 1),
     ("receive", 2),
@@ -283,6 +284,10 @@ class Run:
 
     def do_send_group(self, number: int) -> None:
         self.send(number // 6, 2 + number % 6)
+
+    def do_send_mortal(self, number: int) -> None:
+        """A run that expires."""
+        self.send(number // 6, 2 + number % 6, expires=int(self.world.now) + number)
 
     def do_send(self, number: int) -> None:
         self.send(number)

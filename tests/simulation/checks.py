@@ -10,8 +10,8 @@ from typing import Final
 from openmsmq.engine.outgoing.sequences import OUTGOING
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import packet_place, split_index_key
-from openmsmq.engine.storage.runs import MessageRun
+from openmsmq.engine.storage.layout import packet_place, place_and_expiry, split_index_key
+from openmsmq.engine.storage.runs import MessageRun, stored
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import Acknowledge, MessageClass, describe_class
 from openmsmq.store.check.check import check_tables
@@ -24,6 +24,7 @@ from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL
 
 Sent = Mapping[int, Sequence[tuple[int, int]]]
 "On which connections messages were sent, and their places there."
+PURGED: Final = MessageClass.NACK_Q_PURGED
 LEFT: Final = (Event.RECEIVED, Event.PURGED, Event.EXPIRED)
 "What happens to messages that leave their queues."
 TOO_LATE: Final = describe_class(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
@@ -139,6 +140,9 @@ def check_books(node: Node) -> None:
         sizes[run.queue] += run.bytes_left
     for queue in queues:
         assert (queue.messages, queue.size) == (messages[queue.number], sizes[queue.number])
+        for lookup, raw, _ in stored(node.store.snapshot, queue.number):
+            is_over = place_and_expiry(raw)[2] < core.timeline.now
+            assert not is_over, f"{node.name}: message {lookup} of {queue.name} did not expire"
     report = check_tables(node.store.snapshot, sum(map(len, tables)))
     assert report.is_whole, f"{node.name}: {report.findings}"
 
@@ -293,7 +297,8 @@ def check_dead(letter: Letter, fate: Fate, given_up: MessageClass | None) -> Non
         if given_up is not None:
             wanted.append((letter.source, given_up))
         elif is_transactional and (reason := fate.refused or fate.lost) is not None:
-            wanted.append((letter.source, reason))
+            is_purged_at_home = letter.source == letter.target and reason is PURGED
+            wanted += [] if is_purged_at_home else [(letter.source, reason)]
         if not is_transactional:
             quota = MessageClass.NACK_Q_EXCEED_QUOTA
             if fate.refused is quota:
@@ -375,6 +380,7 @@ def check_receipts(ledger: Ledger, nodes: dict[str, Node]) -> None:
 def check_kept(ledger: Ledger, fates: Fates, nodes: dict[str, Node], *, drained: bool) -> None:
     """What came is in its queue or a subqueue, or left it once, for a reason that is known.
 
+    All lifetimes are over by now, where one clock tells them.
     If it was received, the program has it, unless one of the two died before the answer. If all
     queues were read to the end, it is not there any longer.
     """
@@ -392,6 +398,8 @@ def check_kept(ledger: Ledger, fates: Fates, nodes: dict[str, Node], *, drained:
         places = there[letter.target][letter.uid] + len(left)
         assert places == 1, f"in {places} places ({left}): {letter} {fate}"
         assert left or not drained, f"cannot be received: {letter} {fate}"
+        if letter.source == letter.target and letter.receive is not None:
+            assert left, f"lives for ever: {letter} {fate}"
         if Event.RECEIVED in left and not nodes[letter.target].crashes:
             is_known = letter.uid in taken or letter.uid in ledger.unsure
             assert is_known, f"removed, and not received: {letter} {fate}"

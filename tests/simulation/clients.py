@@ -25,7 +25,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.types.lookup import ranges_of
 from openmsmq.types.pack import Packer
 from tests.simulation.connection import ProgramConnection
-from tests.simulation.groups import COUNTS, alike
+from tests.simulation.groups import COUNTS, alike, mortal
 from tests.simulation.ledger import NORMAL, Letter, Receipt, Sort, State
 from tests.simulation.node import IDLE_LIMIT_S, Node
 from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Letters, Programs
@@ -314,6 +314,8 @@ class Client:
                 Programs.plain(self.letters.letter(target, queue, sort))
                 for _ in range(self.groups.choice(COUNTS))
             ]
+            if self.letters.has_lifetimes:
+                letters = mortal(letters, self.groups)
             messages = alike(letters, self.groups)
         else:
             letters = [
@@ -346,6 +348,8 @@ class Client:
             Programs.plain(self.letters.letter(self.node, queue, Sort.RECOVERABLE))
             for _ in range(chance.choice((4, 6, 12)))
         ]
+        if self.letters.has_lifetimes:
+            letters = mortal(letters, chance)
         messages = alike(letters, chance)
         run = self._packer.pack_run(messages, signed_destination(self._paths[name]))
         assert run is not None, "they are plain"

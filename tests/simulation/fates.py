@@ -128,7 +128,8 @@ class Fates:
         refusals: list[str] = []
         discarded: list[str] = []
         key = letter.identifier
-        for name, events in ((letter.source, at_source), (letter.target, at_target)):
+        places = [(letter.source, at_source), (letter.target, at_target)]
+        for name, events in places[letter.source == letter.target :]:  # those stay where they are
             kinds = self._kinds[name]
             for _, event, queue, _, _, why in self.happened[name].get(key, ()):
                 if event is Event.DISCARDED:

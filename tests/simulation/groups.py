@@ -28,6 +28,8 @@ ASIDE: Final = "aside"
 COUNTS: Final = (1, 4, 6, 12)
 SIZES: Final = ((50,), (50,), (0, 10, 300))
 "Of the messages of a group; mostly all are equal."
+LIFETIMES: Final = (0, 2, 5, 5, 20)
+"Seconds in which such messages have to be received."
 
 
 def alike(letters: list[Letter], chance: Random) -> list[Message]:
@@ -39,9 +41,20 @@ def alike(letters: list[Letter], chance: Random) -> list[Message]:
             app_specific=letter.uid,
             priority=priority,
             recoverable=True,
+            dead_letter=letter.dead_letter,
+            time_to_be_received=letter.receive,
         )
         for letter in letters
     ]
+
+
+def mortal(letters: list[Letter], chance: Random) -> list[Letter]:
+    """The same messages, which often expire together, as dead letters or for ever."""
+    if chance.random() < 0.5:
+        receive, is_kept = chance.choice(LIFETIMES), chance.random() < 0.5
+        for letter in letters:
+            letter.receive, letter.dead_letter = receive, is_kept
+    return letters
 
 
 class Groups:
@@ -84,7 +97,8 @@ class Groups:
         target = programs.node
         letters = programs.letters
         count = self._chance.choice(COUNTS)
-        return [programs.plain(letters.letter(target, queue, sort)) for _ in range(count)]
+        found = [programs.plain(letters.letter(target, queue, sort)) for _ in range(count)]
+        return mortal(found, self._chance) if letters.has_lifetimes else found
 
     def _send(self) -> None:
         """Outside transactions; single ones are gathered into one commit with others."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from struct import pack
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,20 +14,24 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.events import Events
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.run_rows import NewRun, RunRows, may_be_run
-from openmsmq.engine.messages import scan, send, stamper
+from openmsmq.engine.messages import expiry_sweep, scan, send, stamper
 from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.engine.messages.expiry_sweep import ExpirySweep
 from openmsmq.engine.messages.stamper import StampedRun, Stamper
-from openmsmq.engine.queues.holds import Holder
+from openmsmq.engine.queues.holds import Holder, Holds
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.queues.spans import Span, Spans
 from openmsmq.engine.storage import runs
-from openmsmq.engine.storage.layout import NEVER, index_key
+from openmsmq.engine.storage.layout import NEVER, index_key, with_expiry
 from openmsmq.engine.storage.runs import Found, MessageRun
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.packet.columns import SENT, PacketColumns, numbered_packets
 from tests.simulation.mistakes import Plant, find
 from tests.simulation.world import World, simulate
+
+T = TypeVar("T")
+
 
 # What is written
 
@@ -124,8 +128,8 @@ def counts_leave_slices_out(patch: pytest.MonkeyPatch) -> None:
 def what_must_last_alone_is_a_run(patch: pytest.MonkeyPatch) -> None:
     """Messages that are owed something, or expire, are stored as runs, and forgotten so."""
 
-    def wrong(queue: ManagedQueue, packets: Sequence[bytes], expires: int, flags: int) -> bool:
-        return may_be_run(queue, packets, NEVER, 0)
+    def wrong(queue: ManagedQueue, packets: Sequence[bytes], flags: int) -> bool:
+        return may_be_run(queue, packets, 0)
 
     patch.setattr(batches, "may_be_run", wrong)
 
@@ -141,6 +145,94 @@ def sizes_are_taken_for_equal(patch: pytest.MonkeyPatch) -> None:
             run._ends[-1] = run.record.size
 
     patch.setattr(MessageRun, "__init__", wrong)
+
+
+# What expires
+
+
+def _without_new_lifetimes(batch: Batch, call: Callable[[], T]) -> T:
+    rows = len(batch._expiry_rows)
+    found = call()
+    del batch._expiry_rows[rows:]
+    return found
+
+
+def runs_here_never_expire(patch: pytest.MonkeyPatch) -> None:
+    """Nothing says when the messages of a run expire."""
+    place_run = Batch.place_run
+
+    def wrong(batch: Batch, *given: Any) -> range:
+        return _without_new_lifetimes(batch, lambda: place_run(batch, *given))
+
+    patch.setattr(Batch, "place_run", wrong)
+
+
+def exploded_messages_never_expire(patch: pytest.MonkeyPatch) -> None:
+    """Messages of a run that was taken apart live for ever."""
+    explode = Batch.explode
+
+    def wrong(batch: Batch, *given: Any) -> bytes | None:
+        return _without_new_lifetimes(batch, lambda: explode(batch, *given))
+
+    patch.setattr(Batch, "explode", wrong)
+
+
+def exploded_messages_forget_when_they_expire(patch: pytest.MonkeyPatch) -> None:
+    """The same, and nothing in the store says that they should not."""
+
+    def wrong(raw: bytes, number: int) -> bytes:
+        return with_expiry(runs.plain_record(raw, number), NEVER)
+
+    patch.setattr(batches, "plain_record", wrong)
+
+
+def a_run_expires_although_some_is_held(patch: pytest.MonkeyPatch) -> None:
+    """Messages of a run that readers hold are removed with the others."""
+
+    def wrong(batch: Batch, queue: ManagedQueue, run: MessageRun) -> list[RunSlice]:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Holds, "held_bits", lambda *_: 0)
+            return free(batch, queue, run)
+
+    free = expiry_sweep._free
+    patch.setattr(expiry_sweep, "_free", wrong)
+
+
+def what_is_held_of_a_run_never_expires(patch: pytest.MonkeyPatch) -> None:
+    """The row of the lifetime goes with the first messages that expire."""
+    expire = ExpirySweep._expire
+
+    def wrong(sweep: ExpirySweep, batch: Batch, keys: list[bytes], sent: Any) -> int:
+        done = expire(sweep, batch, keys, sent)
+        for key in keys[:done]:
+            batch.writer.delete(Table.EXPIRY, key)
+        return done
+
+    patch.setattr(ExpirySweep, "_expire", wrong)
+
+
+def parts_of_runs_are_buried_whole(patch: pytest.MonkeyPatch) -> None:
+    """What was received of a run becomes dead letters with the rest."""
+    pieces = MessageRun.pieces
+
+    def wrong(batch: Batch, queue: ManagedQueue, run: MessageRun) -> list[RunSlice]:
+        found = [RunSlice(run, run.first, run.end)] if list(pieces(run, 0, 0)) else []
+        run.gone = 0
+        return found
+
+    patch.setattr(expiry_sweep, "_free", wrong)
+
+
+def dead_letters_of_runs_expire_again(patch: pytest.MonkeyPatch) -> None:
+    """A run becomes dead letters, and the row of its lifetime stays."""
+
+    def wrong(rows: RunRows, run: MessageRun, given: MessageRun) -> bool:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(MessageRun, "expiry_key", None)
+            return replace_run(rows, run, given)
+
+    replace_run = RunRows.replace
+    patch.setattr(RunRows, "replace", wrong)
 
 
 # What comes in one piece
@@ -298,6 +390,13 @@ MISTAKES = (
     counts_leave_slices_out,
     what_must_last_alone_is_a_run,
     sizes_are_taken_for_equal,
+    runs_here_never_expire,
+    exploded_messages_never_expire,
+    exploded_messages_forget_when_they_expire,
+    a_run_expires_although_some_is_held,
+    what_is_held_of_a_run_never_expires,
+    parts_of_runs_are_buried_whole,
+    dead_letters_of_runs_expire_again,
     runs_are_answered_too_early,
     the_last_of_a_run_is_left_out,
     runs_are_stored_twice,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from openmsmq.engine.commit.future import Future
@@ -16,14 +17,22 @@ from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
 from openmsmq.engine.queues.holds import Holder, SliceHolder
 from openmsmq.engine.queues.queue import ManagedQueue as RealQueue
-from openmsmq.engine.storage.layout import Record, index_key, split_index_key
+from openmsmq.engine.storage.layout import (
+    RUN_BIT,
+    Record,
+    expiry_key,
+    index_key,
+    split_expiry_key,
+    split_index_key,
+)
+from openmsmq.engine.storage.runs import find_run
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import ManagedTransaction as RealTransaction
 from openmsmq.errors import MQError, StorageFailed, StorageFull
 from openmsmq.names.parts import fold
 from openmsmq.types.access import Mode
 from openmsmq.types.queues import POISON_SUBQUEUE
-from tests.strategies.model.commits import Outset
+from tests.strategies.model.commits import Expiring, Outset
 from tests.strategies.model.manager import Model
 from tests.strategies.model.parts import (
     NO_RULES,
@@ -108,6 +117,7 @@ class Base:
                 self.clock.wall,
                 emptying.STEP,
                 expiring.STEP,
+                self._expiring,
                 delaying.STEP,
                 ack_size,
             )
@@ -220,6 +230,29 @@ class Base:
             # The clock may have been set back a little since a commit failed.
             soon = self.core.timeline.exact + delaying.RETRY + CORRECTION
             assert self.core.delays.next <= max(first / 1000, soon), "a message is forgotten"
+
+    def _expiring(self, after: bytes, now: int) -> list[Expiring]:
+        """What a step of the sweep looks at: rows, each about a message or what is left of a run.
+
+        What the commit takes out of a run has a row of its own, which this step did not see.
+        """
+        snapshot, batch = self.core.snapshot, self.core.batch
+        assert batch is not None
+        rows = snapshot.scan(Table.EXPIRY, after and after + b"\0", expiry_key(now, 0, 0))
+        found = []
+        for key, _ in islice(rows, expiring.STEP):
+            _, number, lookup = split_expiry_key(key)
+            lookups = [lookup]
+            if lookup & RUN_BIT:
+                run = find_run(snapshot, number, lookup ^ RUN_BIT)
+                assert run is not None
+                lookups = [
+                    at
+                    for at, _, _ in run.members(0)
+                    if batch.writer.get(Table.INDEX, index_key(number, at)) is None
+                ]
+            found.append(Expiring(key, number, lookups))
+        return found
 
     # Commits
 

@@ -7,9 +7,21 @@ from typing import Final
 
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
-from openmsmq.store.migrations import to_2, to_3, to_4, to_5, to_6, to_7, to_8, to_9, to_10, to_11
+from openmsmq.store.migrations import (
+    to_2,
+    to_3,
+    to_4,
+    to_5,
+    to_6,
+    to_7,
+    to_8,
+    to_9,
+    to_10,
+    to_11,
+    to_12,
+)
 
-FORMAT: Final = 11
+FORMAT: Final = 12
 "The version that this program reads and writes."
 FORMAT_KEY: Final = b"format"
 _MARK: Final = b"OpenMSMQ "
@@ -26,6 +38,7 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {
     8: to_9,
     9: to_10,
     10: to_11,
+    11: to_12,
 }
 "From each older version to the next; each sees the rows as the one before has left them."
 

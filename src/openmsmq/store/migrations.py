@@ -126,6 +126,10 @@ def to_11(writer: Writer) -> None:
     """Format 11: runs of outgoing queues, which may expire; there are none so far."""
 
 
+def to_12(writer: Writer) -> None:
+    """Format 12: runs of queues here may expire, too; there are none so far that do."""
+
+
 def _outgoing_sequences(writer: Writer) -> None:
     """All destinations shared one TimeStamp and one series of Ordinals.
 

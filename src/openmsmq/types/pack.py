@@ -42,12 +42,12 @@ COUNT_MIN: Final = 4
 "Messages from which on it pays."
 
 _way: Final = attrgetter(
-    *("recoverable", "journal", "dead_letter", "dead_letter_queue", "acknowledge"),
-    *("time_to_be_received", "time_to_reach_queue", "trace", "encrypt", "signer"),
-    *("priority", "admin_queue", "response_queue"),
+    *("recoverable", "journal", "dead_letter_queue", "acknowledge"),
+    *("time_to_reach_queue", "trace", "encrypt", "signer"),
+    *("dead_letter", "time_to_be_received", "priority", "admin_queue", "response_queue"),
 )
-_PLAIN: Final = (True, False, False, None, Acknowledge.NONE, None, None, False, False, None)
-"What a plain message has of these, up to its priority."
+_PLAIN: Final = (True, False, None, Acknowledge.NONE, None, False, False, None)
+"What a plain message has of the first of these."
 _is_usual: Final = attrgetter("_is_usual")
 _label: Final = attrgetter("label")
 _head: Final = attrgetter("label", "correlation_id", "body_type", "app_specific", "extension")
@@ -60,6 +60,8 @@ class PackedRun(NamedTuple):
     packets: bytes
     sizes: list[int]
     priority: int
+    time_to_be_received: int = INFINITE
+    dead_letter: bool = False
 
 
 class Packer:
@@ -257,8 +259,11 @@ def _pack_run(
 
     `heads` are what packets say of them before their bodies.
     """
-    priority = messages[0].priority
-    front = builder.build(priority=priority)
+    priority, dead_letter = messages[0].priority, messages[0].dead_letter
+    lifetime = messages[0].time_to_be_received
+    receive = INFINITE if lifetime is None else lifetime
+    way = priority, receive, dead_letter
+    front = builder.build(priority=priority, dead_letter=dead_letter, time_to_be_received=receive)
     base, front = front[:SIZE], front[SIZE + 4 : -MessagePropertiesStart.SIZE]
     bodies = [*map(_body, messages)]
     first, count = len(bodies[0]), len(bodies)
@@ -268,11 +273,11 @@ def _pack_run(
             *head, _, pad = parts
             start = b"".join(head)
             bodies[0], bodies[-1] = start + bodies[0], bodies[-1] + pad
-            return PackedRun((pad + start).join(bodies), sizes * count, priority)
+            return PackedRun((pad + start).join(bodies), sizes * count, *way)
         parts, sizes = _packed(base, front, heads, bodies)
     except (StructError, ValueError):
         return None
-    return PackedRun(b"".join(parts), sizes, priority)
+    return PackedRun(b"".join(parts), sizes, *way)
 
 
 def _packed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from openmsmq.errors import MQError, StorageFull
 from tests.strategies.model.parts import Position, Queue
@@ -22,6 +23,14 @@ class Operation:
     grows: bool
 
 
+class Expiring(NamedTuple):
+    """Messages that one row is about; which lie together is not the model's to say."""
+
+    key: bytes
+    queue: int
+    lookups: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True)
 class Outset:
     """What a manager has and the model must be given."""
@@ -33,7 +42,9 @@ class Outset:
     step: int
     "How many messages a purge or a deletion looks at with each commit."
     sweep_step: int
-    "How many messages expire with each commit."
+    "How many express messages, or rows about others, expire with each commit."
+    expiring: Callable[[bytes, int], Sequence[Expiring]]
+    "The rows of that commit, behind a key and before a time."
     release_step: int
     "How many messages that were due can be read with each commit."
     ack_size: Callable[[Position, int], int]

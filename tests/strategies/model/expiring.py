@@ -73,23 +73,26 @@ class Expiry(Emptying):
         for position in express[: self.outset.sweep_step]:
             self.left([position], EXPIRED)
         self.sweeping = True
-        self._sweep_step((0, 0, 0))
+        self._sweep_step(b"")
         self.wake()
 
     def _overdue(self, queue: Queue) -> list[Position]:
         """What has expired; messages that are held wait for the outcome (A-34)."""
         return [p for p in queue.positions if p.expires < self.now and p.holder is None]
 
-    def _sweep_step(self, after: Place) -> None:
+    def _sweep_step(self, after: bytes) -> None:
         """Time To Be Received Timer Expired ([MS-MQDMPR] 3.1.7.2.7), for some messages."""
-        due: list[Position] = []
+        keys: list[bytes] = []
         orphans: list[Position] = []
         now = self.now
 
         def start() -> None:
             stored = [p for q in self.queues for p in q.positions if not (p.express or p.forgotten)]
-            late = [p for p in stored if p.expires < now and _place(p) > after]
-            due[:] = sorted(late, key=_place)[: self.outset.sweep_step]
+            known = {(p.queue.number, p.lookup): p for p in stored}
+            rows = self.outset.expiring(after, now)
+            due = [known[row.queue, lookup] for row in rows for lookup in row.lookups]
+            assert all(p.expires < now for p in due), "messages expire too early"
+            keys[:] = [row.key for row in rows]
             orphans[:] = [p for p in due if p.queue.deleted]
             free = [p for p in due if p not in orphans and p.holder is None]
             gone = [p for p in free if p not in self.leaving]
@@ -98,8 +101,8 @@ class Expiry(Emptying):
                 self.left([p for p in gone if p.queue is queue], EXPIRED)
 
         def finish() -> None:
-            if len(due) == self.outset.sweep_step and not self.stopping:
-                self._sweep_step(_place(due[-1]))
+            if len(keys) == self.outset.sweep_step and not self.stopping:
+                self._sweep_step(keys[-1])
             else:
                 self.sweeping = False
             for position in orphans:

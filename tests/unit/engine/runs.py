@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.unit.engine.world import World, letter
 
 from openmsmq.engine.commit.batch import NewMessage
@@ -16,17 +18,17 @@ from openmsmq.types.read import Seek
 BODIES = list("abcdefgh")
 
 
-def letters(*, transactional: bool = False, first: int = 1) -> list[NewMessage]:
+def letters(*, transactional: bool = False, first: int = 1, **given: Any) -> list[NewMessage]:
     """Messages whose identifiers count up."""
     return [
-        letter(body, number=number, transactional=transactional)
+        letter(body, number=number, transactional=transactional, **given)
         for number, body in enumerate(BODIES, first)
     ]
 
 
-def fill(world: World, queue: ManagedQueue) -> list[NewMessage]:
+def fill(world: World, queue: ManagedQueue, **given: Any) -> list[NewMessage]:
     """Send eight messages at once, which are a run."""
-    sent = letters(transactional=queue.properties.transactional)
+    sent = letters(transactional=queue.properties.transactional, **given)
     if queue.properties.transactional:
         world.send_in(queue, *sent)
     else:

@@ -11,13 +11,13 @@ from openmsmq.store.memory import MemoryStore
 
 
 def test_the_row_says_the_version() -> None:
-    assert format_row() == b"OpenMSMQ 11"
-    assert read_format(format_row(), "here") == FORMAT == 11
+    assert format_row() == b"OpenMSMQ 12"
+    assert read_format(format_row(), "here") == FORMAT == 12
 
 
 def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(StoreTooNew, match="here has format 12, this program knows 11"):
-        read_format(format_row(12), "here")
+    with pytest.raises(StoreTooNew, match="here has format 13, this program knows 12"):
+        read_format(format_row(13), "here")
 
 
 @pytest.mark.parametrize("row", [None, b"", b"1", b"Other 1"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, repeat
+from itertools import accumulate, groupby, repeat
 from struct import Struct
 from typing import Final
 
@@ -20,6 +20,7 @@ from openmsmq.engine.arrivals.protection import Guard
 from openmsmq.engine.arrivals.transit import transit_group
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.run_rows import NewRun
+from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
@@ -27,6 +28,7 @@ from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.origin import all_with_origin, is_direct
 from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import SENT_TIME, u32
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.queues import QueueKind
 
@@ -108,13 +110,36 @@ class Groups:
         priority = 0 if position is not None else head.base_flags & BaseFlags.PR
         if is_direct(packets):
             packets = all_with_origin(packets, sizes, origin.packed)
-        run = NewRun(packets, sizes, priority, 0 if position is None else _TRANSACTIONAL)
+        flags = 0 if position is None else _TRANSACTIONAL
+        runs = self._by_lifetime(NewRun(packets, sizes, priority, flags), head)
         if work.batch is None:
-            express = [NewMessage(packet, priority, NEVER, True) for packet in run.split()]
+            express = [
+                NewMessage(packet, priority, run.expires, True)
+                for run in runs
+                for packet in run.split()
+            ]
             work.add(queue, express, size)
         else:
-            work.add(queue, [run], size)
+            work.add(queue, runs, size)
         return True
+
+    def _by_lifetime(self, run: NewRun, head: Head) -> list[NewRun]:
+        """The same in parts that expire together: lifetimes count from when each was sent."""
+        lifetime, shift = head.time_to_be_received, self._core.timeline.shift
+        if lifetime == INFINITE:
+            return [run]
+        starts = list(accumulate(run.sizes, initial=0))
+        moments = [u32(run.packets, start + SENT_TIME)[0] for start in starts[:-1]]
+        found: list[NewRun] = []
+        first = 0
+        for moment, group in groupby(moments):
+            end = first + len(list(group))
+            expires = expiry(moment - shift, lifetime, NEVER)
+            packets = run.packets[starts[first] : starts[end]]
+            part = run._replace(packets=packets, sizes=run.sizes[first:end], expires=expires)
+            found.append(part)
+            first = end
+        return found
 
     def _pass_on(self, work: ArrivalWork, item: ArrivalGroup, head: Head) -> bool:
         """Take messages for another manager; False, and nothing is done, if one is unusual.
@@ -143,7 +168,7 @@ class Groups:
     ) -> ManagedQueue | None:
         """The queue that takes all of a group and owes nothing for it; None if there is none."""
         origin, group, position = work.origin, item.group, item.position
-        if head.time_to_be_received != INFINITE or origin.transport:
+        if origin.transport:
             return None
         first = group.first
         owed = owed_for(head.flags, PacketView(first).acknowledge) & NOT_JOURNAL

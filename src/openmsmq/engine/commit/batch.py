@@ -173,7 +173,7 @@ class Batch(PacketRows):
         for (priority, expires, _, flags), group in groupby(messages, key=_way):
             alike = list(group)
             packets = [message[0] for message in alike]
-            if not may_be_run(queue, packets, expires, flags):
+            if not may_be_run(queue, packets, flags):
                 lookups += self._insert_rows(queue, alike, by)
                 continue
             run = NewRun(b"".join(packets), list(map(len, packets)), priority, flags, expires)

@@ -7,6 +7,7 @@ from itertools import repeat
 
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.run_rows import NewRun, StoredRun, with_marks
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import identifiers
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
@@ -127,6 +128,12 @@ class PacketRows:
             ]
         keys = [packet_key(packet_place(raw)[0], 0) for raw in raws]
         return self.writer.get_many(Table.PACKETS, keys)
+
+    def start_of(self, part: RunSlice) -> bytes:
+        """Enough of the first packet of a slice to tell its identifier."""
+        raw = part.run.member(part.first)
+        assert raw is not None, "a message of a slice is in its run"
+        return self.first_chunks([raw])[0]
 
     def _write_packets(self) -> None:
         if self._packet_rows:

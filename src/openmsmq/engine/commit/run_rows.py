@@ -19,6 +19,7 @@ from openmsmq.types.queues import QueueKind
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _PRIVATE: Final = Owed.PRIVATE.value
+_DEAD_LETTER: Final = Owed.DEAD_LETTER.value
 _KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.OUTGOING)
 _SOURCE: Final = slice(16, 32)
 _MESSAGE_ID: Final = slice(56, 60)
@@ -40,27 +41,21 @@ def keeps_runs(queue: ManagedQueue, count: int) -> bool:
     )
 
 
-def keeps_lifetimes(queue: ManagedQueue) -> bool:
-    """Whether runs of a queue may expire: only those on their way to another manager."""
-    return queue.kind is QueueKind.OUTGOING
-
-
 def flags_of_runs(kind: QueueKind) -> int:
-    """What the flags of runs may say: nothing that has to be done when a message leaves a queue.
+    """What the flags of runs may say: nothing that has to be done when a message is received.
 
-    That its body is to be encrypted is looked at on the way out.
+    That its body is to be encrypted is looked at on the way out; in a queue here, one that fails
+    may become a dead letter.
     """
-    return _TRANSACTIONAL | _PRIVATE if kind is QueueKind.OUTGOING else _TRANSACTIONAL
+    return _TRANSACTIONAL | (_PRIVATE if kind is QueueKind.OUTGOING else _DEAD_LETTER)
 
 
-def may_be_run(queue: ManagedQueue, packets: Sequence[bytes], expires: int, flags: int) -> bool:
+def may_be_run(queue: ManagedQueue, packets: Sequence[bytes], flags: int) -> bool:
     """Whether messages that expire together and have equal flags can be runs of a queue.
 
     Nothing follows when they leave, and their identifiers count up.
     """
     if len(packets) < runs.COUNT_MIN or flags & ~flags_of_runs(queue.kind):
-        return False
-    if expires != NEVER and not keeps_lifetimes(queue):
         return False
     source, start = packets[0][_SOURCE], int.from_bytes(packets[0][_MESSAGE_ID], "little")
     if start + len(packets) > U32_MAX:
@@ -79,7 +74,8 @@ def with_marks(whole: bytes, start: int, end: int, marks: int) -> bytes:
 class NewRun(NamedTuple):
     """Plain messages ready to be put in a queue, one after the other.
 
-    They are recoverable, nothing is owed for them when they leave, and their identifiers count up.
+    They are recoverable, nothing is owed for them when they are received, and their identifiers
+    count up.
     """
 
     packets: bytes
@@ -88,7 +84,7 @@ class NewRun(NamedTuple):
     flags: int = 0
     "See `flags_of_runs`."
     expires: int = NEVER
-    "When all of them expire; see `keeps_lifetimes`."
+    "When all of them expire."
 
     def pieces(self) -> Iterator[NewRun]:
         """The same in parts that are runs, or single messages."""
@@ -205,18 +201,25 @@ class RunRows:
             return 0
         return run.remove(lookups)[1]
 
-    def give(self, run: MessageRun, queue: int, first: int) -> bool:
-        """Let a subscription have a run, from one of its positions on.
+    def whole(self, run: MessageRun) -> MessageRun | None:
+        """A run as this commit leaves it so far; None if it is not whole any longer."""
+        found = self.find(run.queue, run.first)
+        is_whole = found is not None and found.first == run.first and not found.gone
+        return found if is_whole else None
+
+    def replace(self, run: MessageRun, given: MessageRun) -> bool:
+        """Let a run be another one with the same messages, in another queue.
 
         False, and nothing is changed, if it is not whole any longer.
         """
-        found = self.find(run.queue, run.first)
-        if found is None or found.first != run.first or found.gone:
+        found = self.whole(run)
+        if found is None:
             return False
         del self._changed[found.key]
         self._last = None
-        given = found.given(queue, first)
         self._writer.delete(Table.RUNS, found.key)
+        if found.expiry_key is not None:
+            self._writer.delete(Table.EXPIRY, found.expiry_key)
         self._writer.put(Table.RUNS, given.key, given.pack())
         return True
 

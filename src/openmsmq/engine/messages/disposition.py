@@ -32,13 +32,12 @@ from openmsmq.engine.storage.layout import (
     packet_place,
 )
 from openmsmq.engine.storage.record_columns import columns_of
-from openmsmq.engine.storage.runs import split_members
 from openmsmq.properties.message import (
     PRIORITY_MAX,
     MessageClass,
     describe_class,
 )
-from openmsmq.types.lookup import ARRIVAL_BITS
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 from openmsmq.types.queues import QueueKind
 
 Gone = Sequence[tuple[int, bytes]]
@@ -184,7 +183,7 @@ class Dispositions:
         """
         gone, packets = batch.resolve(queue, gone, packets)
         wanted = OWED[reason] | _FINAL_ACK
-        owed = any_flags([raw for _, raw in split_members(gone)[1]]) & wanted
+        owed = any_flags([raw for _, raw in gone]) & wanted
         if not owed and not self.is_journaled(queue, reason):
             self._note(batch, queue, gone, reason, by, packets, words)
             batch.remove_many(queue, gone)
@@ -203,18 +202,24 @@ class Dispositions:
     ) -> None:
         """The same for messages that are in the store, of which those of runs may be slices.
 
-        For these nothing is owed. If they go to a journal, or some have rows of their own since
-        they were read, they are removed one by one, in their order among the others.
+        Of these a whole run can become dead letters. If they go to a journal, or some have rows of
+        their own since they were read, they are removed one by one, in their order among the
+        others.
         """
         left: list[Part] = []
         if not has_slices(parts):
             left, parts = list(parts), ()
         is_journaled = self.is_journaled(queue, reason)
         for part in parts:
-            if is_journaled or isinstance(part, Entry) or not batch.remove_slice(queue, part):
+            if is_journaled or isinstance(part, Entry):
                 left.append(part)
-                continue
-            self.removed_slice(batch, queue, part, reason, by)
+            elif part.run.record.flags & OWED[reason]:
+                if not self._dead_letters(batch, queue, part, reason, by):
+                    left.append(part)
+            elif batch.remove_slice(queue, part):
+                self.removed_slice(batch, queue, part, reason, by)
+            else:
+                left.append(part)
         if left:
             entries = expanded(left)
             gone = [(entry[0], entry[1]) for entry in entries]
@@ -230,6 +235,31 @@ class Dispositions:
             batch.total(queue, TOTALS[reason], len(part))
         event = _event(reason, part.run.record.flags)
         batch.note_slice(event, queue, part, by, _words(reason, queue))
+
+    def _dead_letters(
+        self, batch: Batch, queue: ManagedQueue, part: RunSlice, reason: MessageClass, by: str
+    ) -> bool:
+        """A whole run becomes dead letters; False, and nothing is done, if it is none."""
+        run, start = part.run, batch.start_of(part)
+        flags, size = run.record.flags, run.record.size
+        target = place_of(self._queues, self._state.identity, start, flags & OWED[reason], flags)
+        if target is None or len(part) != run.count:
+            return False
+        if not _fits(target, size, batch.size_of(target)) or batch.runs.whole(run) is None:
+            return False
+        self.removed_slice(batch, queue, part, reason, by)
+        first = run.first & ~ARRIVAL_MASK | batch.numbers.arrivals(run.count)[0]
+        record = Record(run.record.packet_number, size, batch.now, NEVER, message_class=reason)
+        moved = run.placed(target.number, first, record)
+        batch.runs.replace(run, moved)
+        batch.count_in(queue, -run.count, -size)
+        batch.count_in(target, run.count, size)
+        batch.inserted[target] += range(first, moved.end)
+        batch.total(target, Total.ARRIVED, run.count)
+        kept = RunSlice(moved, first, moved.end).with_packets(start)
+        batch.count(Event.DEAD_LETTERED.word, len(kept))
+        batch.note_slice(Event.DEAD_LETTERED, target, kept, "", _words(reason))
+        return True
 
     def finalize(
         self,

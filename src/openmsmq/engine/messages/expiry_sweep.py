@@ -6,6 +6,7 @@ it is not known whether it arrived (AMB-50).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -18,6 +19,7 @@ from openmsmq.engine.outgoing.sequences import LOOKUP_BASE
 from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.registry import Queues
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.layout import (
     RUN_BIT,
@@ -28,7 +30,7 @@ from openmsmq.engine.storage.layout import (
     split_expiry_key,
 )
 from openmsmq.engine.storage.limits import RUN_COUNT_MAX
-from openmsmq.engine.storage.runs import is_member
+from openmsmq.engine.storage.runs import MessageRun, is_member
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.queues import QueueKind
@@ -40,8 +42,10 @@ UNCONFIRMED: Final = "not confirmed, may have arrived"
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 Sent = dict[ManagedQueue, list[int]]
 "Messages that were sent, by their queues."
-Gone = dict[tuple[ManagedQueue, str, bool], list[tuple[int, bytes]]]
-"Messages that expire, by their queues, what the history says, and whether they are in runs."
+Messages = list[tuple[int, bytes]]
+"Lookup identifiers and records."
+Leaving = dict[ManagedQueue, list[RunSlice | tuple[int, bytes]]]
+"Messages that expire, by their queues, those of runs in slices."
 
 
 class ExpirySweep:
@@ -115,44 +119,62 @@ class ExpirySweep:
         Those in transit have no outcome to wait for but the acknowledgement that is overdue. The
         answer is how many rows were looked at: one may be about a run.
         """
-        gone: Gone = {}
+        leaving: Leaving = {}
+        gone: dict[tuple[ManagedQueue, bool], Messages] = {}
         count = 0
         for place, key in enumerate(keys):
-            queue, found = self._expired(batch, key)
-            if place and count + len(found) > RUN_COUNT_MAX:
+            queue, run, found = self._expired(batch, key)
+            many = len(found) if run is None else run.left
+            if place and count + many > RUN_COUNT_MAX:
                 keys = keys[:place]
                 break
-            count += len(found)
-            if queue is None or not found:
+            count += many
+            if queue is None or not many:
                 batch.writer.delete(Table.EXPIRY, key)
                 continue
-            for lookup, raw in found:
-                is_sent = _is_sent(queue, lookup, raw)
-                if not is_sent and queue.holds.is_held(lookup):
-                    continue
-                if is_member(raw) or batch.take_out(queue, lookup, raw):
-                    way = queue, UNCONFIRMED * is_sent, is_member(raw)
-                    gone.setdefault(way, []).append((lookup, raw))
-        for (queue, words, are_members), messages in gone.items():
+            if run is not None:
+                leaving.setdefault(queue, []).extend(_free(batch, queue, run))
+                found = _sent(queue, run)
+            for lookup, raw in _taken(batch, queue, found):
+                if _is_sent(queue, lookup, raw):
+                    gone.setdefault((queue, is_member(raw)), []).append((lookup, raw))
+                else:
+                    leaving.setdefault(queue, []).append((lookup, raw))
+        for queue, items in leaving.items():
+            self._leave(batch, queue, items)
+        for (queue, are_members), messages in gone.items():
             leave = self._dispositions.removed if are_members else self._dispositions.finalize
-            leave(batch, queue, messages, reason(queue), "", words=words)
-            if words:
-                sent.setdefault(queue, []).extend([lookup for lookup, _ in messages])
+            leave(batch, queue, messages, reason(queue), "", words=UNCONFIRMED)
+            sent.setdefault(queue, []).extend([lookup for lookup, _ in messages])
         return len(keys)
+
+    def _leave(
+        self, batch: Batch, queue: ManagedQueue, items: Sequence[RunSlice | tuple[int, bytes]]
+    ) -> None:
+        """Messages leave their queue, in the order in which they expire."""
+        singles: Messages = []
+        for item in items:
+            if not isinstance(item, RunSlice):
+                singles.append(item)
+                continue
+            if singles:
+                self._dispositions.finalize(batch, queue, singles, reason(queue), "")
+                singles = []
+            self._dispositions.removed_parts(batch, queue, [item], reason(queue), "")
+        if singles:
+            self._dispositions.finalize(batch, queue, singles, reason(queue), "")
 
     def _expired(
         self, batch: Batch, key: bytes
-    ) -> tuple[ManagedQueue | None, list[tuple[int, bytes]]]:
-        """The messages that a row of the table is about, as this commit leaves them so far."""
+    ) -> tuple[ManagedQueue | None, MessageRun | None, Messages]:
+        """The run or the message that a row of the table is about, as this commit leaves it."""
         _, number, lookup = split_expiry_key(key)
         queue = self._queues.get(number)
         if lookup & RUN_BIT:
             run = batch.runs.find(number, lookup ^ RUN_BIT)
-            if run is None or run.expiry_key != key:
-                return queue, []
-            return queue, [(at, raw) for at, raw, _ in run.members(0)]
+            return queue, run if run is not None and run.expiry_key == key else None, []
         raw = batch.writer.get(Table.INDEX, index_key(number, lookup))
-        return queue, [] if raw is None else [(lookup, raw)]
+        return queue, None, [] if raw is None else [(lookup, raw)]
 
     def _give_up(self, queue: ManagedQueue, lookups: list[int]) -> None:
         """Messages in transit are gone; the next one closes the gap if no other is (AMB-27)."""
@@ -160,6 +182,30 @@ class ExpirySweep:
         self._removal.forget(queue, [at for at in lookups if holds.holder_of(at) is IN_TRANSIT])
         if not any(at >= LOOKUP_BASE and holds.holder_of(at) is IN_TRANSIT for at in holds):
             queue.sequences.start_over()
+
+
+def _taken(batch: Batch, queue: ManagedQueue, found: Messages) -> Iterator[tuple[int, bytes]]:
+    """Those that were sent, or are not held; if they have rows, these are out of the queue."""
+    for lookup, raw in found:
+        is_free = _is_sent(queue, lookup, raw) or not queue.holds.is_held(lookup)
+        if is_free and (is_member(raw) or batch.take_out(queue, lookup, raw)):
+            yield lookup, raw
+
+
+def _free(batch: Batch, queue: ManagedQueue, run: MessageRun) -> list[RunSlice]:
+    """What is not held of a run."""
+    held = queue.holds.held_bits(run.first, run.count)
+    parts = [RunSlice(run, first, end) for first, end in run.pieces(0, held)]
+    if not batch.keeps_history:
+        return parts
+    return [part.with_packets(batch.start_of(part)).without_packets() for part in parts]
+
+
+def _sent(queue: ManagedQueue, run: MessageRun) -> Messages:
+    """The messages of a run that were sent."""
+    if not queue.is_outgoing or not queue.holds.held_bits(run.first, run.count):
+        return []
+    return [(at, raw) for at, raw, _ in run.members(0) if _is_sent(queue, at, raw)]
 
 
 def _is_sent(queue: ManagedQueue, lookup: int, raw: bytes) -> bool:

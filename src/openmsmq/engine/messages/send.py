@@ -187,11 +187,13 @@ class Sender:
         if found is None or not _is_plain(found.way):
             return None
         way = found.way
+        if way.flags & UserFlags.JN:
+            if is_outgoing:
+                return None
+            flags |= Owed.DEAD_LETTER.value
         expires = _expires(
             core.timeline.now, way.time_to_reach_queue, way.time_to_be_received, queue
         )
-        if expires != NEVER and not is_outgoing:
-            return None
         return NewRun(found.packets, found.sizes, way.priority, flags, expires)
 
     def _takes_runs(self, queue: ManagedQueue, count: int) -> bool:
@@ -213,7 +215,11 @@ class Sender:
             return None
         now = self._core.timeline.wall
         packets = numbered_packets(run.packets, run.sizes, first_id=first_id, sent_time=now)
-        return NewRun(packets, run.sizes, run.priority)
+        timeline = self._core.timeline
+        start = max(now - timeline.shift, timeline.now)
+        expires = _expires(start, INFINITE, run.time_to_be_received, queue)
+        flags = Owed.DEAD_LETTER.value if run.dead_letter else 0
+        return NewRun(packets, run.sizes, run.priority, flags, expires)
 
     def _send_numbered(
         self,
@@ -438,10 +444,13 @@ def _expires(start: int, reach: int, receive: int, queue: ManagedQueue) -> int:
 
 
 def _is_plain(way: DeliveryFields) -> bool:
-    """Whether nothing is owed for messages that go this way, and they are kept on disk."""
+    """Whether nothing is owed for messages that go this way, and they are kept on disk.
+
+    Those that fail may become dead letters.
+    """
     return (
         bool(way.flags & UserFlags.DM)
-        and not way.flags & _JOURNALING
+        and not way.flags & UserFlags.JP
         and not (way.acknowledge or way.letters or way.is_private)
     )
 

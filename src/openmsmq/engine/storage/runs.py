@@ -12,7 +12,7 @@ message of a run was never moved.
 
 A run that is given to a subscription as a whole only gets another key: its messages are found by
 their positions there, and the row says where they stood in their queue, as the row of a single
-message does (`reserved_tail`).
+message does (`reserved_tail`). There nothing expires, and the row still says when it would.
 """
 
 from __future__ import annotations
@@ -124,9 +124,14 @@ class MessageRun:
 
     @property
     def expiry_key(self) -> bytes | None:
-        """The key of the row that says when all of them expire; None if they live for ever."""
+        """The key of the row that says when all of them expire; None if they do not.
+
+        What a subscription was given does not, and remembers when it would.
+        """
         expires = self.record.expires
-        return None if expires == NEVER else expiry_key(expires, self.queue, self.first | RUN_BIT)
+        if expires == NEVER or self.stood:
+            return None
+        return expiry_key(expires, self.queue, self.first | RUN_BIT)
 
     def pack(self) -> bytes:
         """The value of its row."""
@@ -141,9 +146,15 @@ class MessageRun:
 
     def given(self, queue: int, first: int) -> MessageRun:
         """The same for a subscription, all of it, whose messages are in another place there."""
+        run = self.placed(queue, first, self.record)
+        run.stood = self.first
+        return run
+
+    def placed(self, queue: int, first: int, record: Record) -> MessageRun:
+        """The same in another queue, all of it."""
         run = MessageRun.__new__(MessageRun)
-        run.queue, run.first, run.stood = queue, first, self.first
-        run.record, run.count, run.gone = self.record, self.count, self.gone
+        run.queue, run.first, run.stood = queue, first, 0
+        run.record, run.count, run.gone = record, self.count, self.gone
         run.stride, run._ends = self.stride, self._ends
         return run
 
@@ -191,10 +202,11 @@ class MessageRun:
         return self._marked(self.size_of(place), self.offset(place)) + self._tail(place)
 
     def _tail(self, place: int) -> bytes:
-        return reserved_tail.pack(self.stood + place, NEVER) if self.stood else b""
+        return reserved_tail.pack(self.stood + place, self.record.expires) if self.stood else b""
 
     def _marked(self, size: int, offset: int) -> bytes:
         number, _, arrived, expires, aborts, moves, _, reason, flags, _ = self.record
+        expires = NEVER if self.stood else expires
         return pack_record(
             number, size, arrived, expires, aborts, moves, offset, reason, flags | MEMBER
         )

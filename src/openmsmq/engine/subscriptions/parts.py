@@ -12,7 +12,7 @@ from typing import Final
 from openmsmq.engine.messages.scan import readable_parts
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
-from openmsmq.engine.storage.layout import NEVER, Owed, packet_place
+from openmsmq.engine.storage.layout import Owed, packet_place
 from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Snapshot
 
@@ -20,7 +20,8 @@ STEP: Final = 1000
 "Single messages of one commit."
 STEP_SIZE: Final = 8 * 1024 * 1024
 "Bytes of one commit, unless it is a single message."
-_PLAIN: Final = (0, Owed.TRANSACTIONAL.value)
+_PLAIN: Final = (Owed.TRANSACTIONAL | Owed.DEAD_LETTER).value
+"What may be owed for messages of a run that is given as it is."
 StepParts = list[Found | RunSlice]
 
 
@@ -66,9 +67,9 @@ def _step(
 
 
 def is_whole(part: RunSlice) -> bool:
-    """Whether it is a run that can be given as it is: all of it, and nothing is owed for it."""
+    """Whether it is a run that can be given as it is: all of it, and little is owed for it."""
     run = part.run
-    return len(part) == run.count and run.record.expires == NEVER and run.record.flags in _PLAIN
+    return len(part) == run.count and not run.record.flags & ~_PLAIN
 
 
 def reserved_parts(

@@ -53,7 +53,6 @@ from openmsmq.engine.subscriptions.rows import (
     Rows,
     note,
     place_of,
-    start_of,
     take_out,
     write_state,
 )
@@ -314,7 +313,7 @@ class Reservations:
             return False
         stood = part.as_it_stood()
         if batch.keeps_history:
-            stood = stood.with_packets(start_of(batch, part))
+            stood = stood.with_packets(batch.start_of(part))
         source, reason = subscription.source, MessageClass.ACK_RECEIVE
         self._core.dispositions.removed_slice(batch, source, stood, reason, by)
         return True

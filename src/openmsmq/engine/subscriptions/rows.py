@@ -35,22 +35,15 @@ TAIL_SIZE: Final = reserved_tail.size
 def give(batch: Batch, subscription: DurableSubscription, run: RunSlice, first: int) -> bool:
     """Let a subscription have a whole run, from a position on; False if it is not whole now."""
     source, store = subscription.source, subscription.store
-    if not batch.runs.give(run.run, store.number, first):
+    if not batch.runs.replace(run.run, run.run.given(store.number, first)):
         return False
     batch.count_in(source, -len(run), -run.size)
     batch.count_in(store, len(run), run.size)
     if batch.keeps_history:
-        started = run.with_packets(start_of(batch, run))
+        started = run.with_packets(batch.start_of(run))
         batch.note_slice(Event.RESERVED, source, started, "", subscription.name)
     batch.count(Event.RESERVED.word, len(run))
     return True
-
-
-def start_of(batch: Batch, part: RunSlice) -> bytes:
-    """Enough of the first packet of a slice to tell its identifier."""
-    raw = part.run.member(part.first)
-    assert raw is not None, "a message of a slice is in its run"
-    return batch.first_chunks([raw])[0]
 
 
 def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry], first: int) -> None:

@@ -187,7 +187,7 @@ class ManagedTransaction(Holder):
 
     def send_run(self, queue: ManagedQueue, run: NewRun) -> bool:
         """The same for plain messages in one piece, which say already what they are part of."""
-        if run.flags and queue not in self.reserved:
+        if run.flags & _TRANSACTIONAL and queue not in self.reserved:
             run = run.marked(0, TransactionFlags.FM)
         size = len(run.packets)
         for piece in run.pieces():
@@ -380,7 +380,9 @@ def _is_run(sent: NewMessage | NewRun) -> bool:
 def _last_marked(sent: NewMessage | NewRun) -> NewMessage | NewRun:
     """The last that is sent to a queue, marked so."""
     if isinstance(sent, NewRun):
-        return sent.marked(len(sent.sizes) - 1, TransactionFlags.LM) if sent.flags else sent
+        if not sent.flags & _TRANSACTIONAL:
+            return sent
+        return sent.marked(len(sent.sizes) - 1, TransactionFlags.LM)
     return _marked(sent, TransactionFlags.LM)
 
 

@@ -305,7 +305,7 @@ class _Checker:
         """All messages of a run have one end of life, and a sequence to be sent in."""
         is_outgoing = queue.kind is QueueKind.OUTGOING
         expires = run.expiry_key
-        if (expires and not is_outgoing) or run.record.flags & ~flags_of_runs(queue.kind):
+        if run.record.flags & ~flags_of_runs(queue.kind):
             self._find(f"Message {run.first} of {queue} cannot be in a run.")
         elif expires and self._snapshot.get(Table.EXPIRY, expires) is None:
             self._find(f"Messages {run.first} to {run.end - 1} of {queue} would never expire.")

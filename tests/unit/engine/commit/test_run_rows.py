@@ -16,7 +16,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage import runs as storage_runs
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import NEVER, RUN_BIT, Owed, split_expiry_key
+from openmsmq.engine.storage.layout import RUN_BIT, Owed, split_expiry_key
 from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed
@@ -45,12 +45,13 @@ def test_messages_that_come_together_are_one_row_and_one_blob(world: World) -> N
 @pytest.mark.parametrize(
     "change",
     [
-        {"expires": 2_000_000_000},
-        {"flags": 1},
-        {"flags": 128},
+        {"flags": Owed.JOURNAL},
+        {"flags": Owed.ACK_RECEIVE | Owed.DEAD_LETTER},
+        {"flags": Owed.FINAL_ACK},
+        {"flags": Owed.OWN_LETTERS},
     ],
 )
-def test_messages_that_expire_or_are_owed_something_have_rows_of_their_own(
+def test_messages_that_are_owed_something_have_rows_of_their_own(
     world: World, change: dict[str, Any]
 ) -> None:
     queue = world.queue()
@@ -311,17 +312,17 @@ def test_identifiers_of_a_run_do_not_begin_again(world: World, *, first: int, fi
     packets = [message.packet for message in letters()]
     numbers = ((first + n & U32_MAX).to_bytes(4, "little") for n in range(8))
     packets = [p[:56] + number + p[60:] for p, number in zip(packets, numbers, strict=True)]
-    assert may_be_run(queue, packets, NEVER, 0) is fits
-    assert may_be_run(queue, packets, NEVER, Owed.TRANSACTIONAL) is fits
-    assert not may_be_run(queue, packets, NEVER - 1, 0)
+    assert may_be_run(queue, packets, 0) is fits
+    assert may_be_run(queue, packets, Owed.TRANSACTIONAL) is fits
+    assert not may_be_run(queue, packets, Owed.JOURNAL)
 
 
 def test_messages_of_other_sources_are_no_run(world: World) -> None:
     queue = world.queue()
     packets = [message.packet for message in letters()]
-    assert may_be_run(queue, packets, NEVER, 0)
+    assert may_be_run(queue, packets, 0)
     others = [*packets[:-1], packets[-1][:16] + bytes(16) + packets[-1][32:]]
-    assert not may_be_run(queue, others, NEVER, 0)
+    assert not may_be_run(queue, others, 0)
 
 
 @pytest.fixture

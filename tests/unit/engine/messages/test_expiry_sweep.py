@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from tests.unit.engine.messages.expiring import EXPRESS, receiver, send
+from tests.unit.engine.runs import BODIES, check, fill, history, letters, runs
 from tests.unit.engine.station import Station, places
 from tests.unit.engine.world import (
     HERE,
@@ -17,14 +21,16 @@ from tests.unit.engine.world import (
     packets,
 )
 
+from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages import expiry_sweep as expiring
 from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.expiry_sweep import UNCONFIRMED, reason
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import expiry_key
 from openmsmq.engine.storage.tables import Table
-from openmsmq.errors import ReceiveTimeout
+from openmsmq.errors import MessageNotFound, ReceiveTimeout
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
@@ -445,3 +451,170 @@ def test_the_gap_closes_on_the_same_session_too() -> None:
     station.world.send_in(station.out, letter("2", number=2, transactional=True))
     station.world.tick(5)
     assert places(station.pump()) == [(1, 2, 0)]
+
+
+# Runs
+
+
+def expiring_run(world: World, queue: ManagedQueue, **given: Any) -> list[NewMessage]:
+    """A run whose messages live for ten seconds."""
+    return fill(world, queue, expires=world.core.timeline.now + 10, **given)
+
+
+def taken(entries: list[Entry]) -> list[str]:
+    """The bodies of messages."""
+    return [PacketView(entry.packet).body.decode() for entry in entries]
+
+
+def is_bare(world: World) -> bool:
+    """Whether the store has no messages any more, and nothing that is to expire."""
+    tables = Table.INDEX, Table.RUNS, Table.PACKETS, Table.EXPIRY
+    return not any(world.rows(table) for table in tables)
+
+
+def test_a_run_has_one_row_for_the_lifetime_of_all(world: World, queue: ManagedQueue) -> None:
+    sent = expiring_run(world, queue)
+    [run] = runs(world)
+    assert list(world.rows(Table.EXPIRY)) == [run.expiry_key]
+    world.tick(10)
+    assert world.bodies(queue) == BODIES
+    world.tick(1)
+    assert world.read(queue) == []
+    assert is_bare(world)
+    assert (queue.messages, queue.size, world.count("expired")) == (0, 0, 8)
+    assert all(history(world, one) == [Event.ARRIVED, Event.EXPIRED] for one in sent)
+
+
+def test_no_one_sees_a_run_that_is_over_and_not_removed_yet(
+    world: World, queue: ManagedQueue
+) -> None:
+    expiring_run(world, queue)
+    [first, *_] = world.lookups(queue)
+    world.pass_time(11)
+    assert world.entries(queue) == []
+    with pytest.raises(MessageNotFound):
+        world.lookup(queue, first)
+
+
+def test_what_is_taken_out_of_a_run_expires_with_it(world: World) -> None:
+    """One is aborted, one moved, one held: none of them lives longer, or shorter."""
+    queue = world.queue(transactional=True)
+    expiring_run(world, queue)
+    transaction = world.transactions.begin()
+    world.take(queue, 2, transaction)
+    world.done(world.transactions.abort(transaction))
+    place, aside = world.lookups(queue)[4], world.subqueue(queue)
+    world.move(queue, place, aside)
+    holder = world.transactions.begin()
+    assert taken(world.take(queue, 1, holder)) == ["a"]
+    check(world)
+    assert len(world.rows(Table.EXPIRY)) == 4, "of the run, a, b and e"
+    world.tick(11)
+    assert (queue.messages, aside.messages, world.count("expired")) == (1, 0, 7)
+    assert len(world.rows(Table.EXPIRY)) == 1
+    world.done(world.transactions.abort(holder))
+    world.tick()
+    assert (queue.messages, world.count("expired")) == (0, 8)
+    assert is_bare(world)
+
+
+def test_what_is_held_of_a_run_expires_when_it_is_free(world: World, queue: ManagedQueue) -> None:
+    expiring_run(world, queue)
+    assert taken(world.take(queue, 3, READER)) == ["a", "b", "c"]
+    world.tick(11)
+    assert (queue.messages, world.count("expired")) == (3, 5)
+    world.tick(10)
+    assert queue.messages == 3
+    ranges = ranges_of(list(queue.holds))
+    world.done(world.receiver.end(queue, ranges, READER, delete=False))
+    world.tick()
+    assert (queue.messages, world.count("expired")) == (0, 8)
+    assert is_bare(world)
+
+
+@pytest.mark.parametrize("leave", ["receive", "purge"])
+def test_a_run_that_is_gone_leaves_no_lifetime(
+    world: World, queue: ManagedQueue, leave: str
+) -> None:
+    expiring_run(world, queue)
+    if leave == "purge":
+        world.done(world.core.queue_lifecycle.purge(queue))
+    else:
+        world.take(queue, 8)
+    assert is_bare(world)
+    world.tick(11)
+    assert world.count("expired") == 0
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_whole_run_becomes_dead_letters_by_its_row(*, transactional: bool) -> None:
+    world = World()
+    queue, queues = world.queue(transactional=transactional), world.core.queues
+    dead = queues.transactional_dead_letter if transactional else queues.dead_letter
+    sent = expiring_run(world, queue, dead_letter=True)
+    [before] = runs(world)
+    world.tick(11)
+    [after] = runs(world)
+    assert (after.queue, after.record.packet_number) == (
+        dead.number,
+        before.record.packet_number,
+    ), "no packet was copied"
+    assert world.bodies(dead) == BODIES
+    assert {record.message_class for record in world.records(dead)} == {
+        MessageClass.NACK_RECEIVE_TIMEOUT
+    }
+    assert (queue.messages, dead.messages) == (0, 8)
+    assert not world.rows(Table.EXPIRY), "dead letters live for ever"
+    events = [Event.ARRIVED, Event.EXPIRED, Event.DEAD_LETTERED]
+    assert all(history(world, one) == events for one in sent)
+    assert world.count(Event.DEAD_LETTERED.word) == 8
+    check(world)
+    assert taken(world.take(dead, 8)) == BODIES
+    assert is_bare(world)
+
+
+def test_what_is_left_of_a_run_becomes_dead_letters_one_by_one(
+    world: World, queue: ManagedQueue
+) -> None:
+    expiring_run(world, queue, dead_letter=True)
+    assert taken(world.take(queue, 3)) == ["a", "b", "c"]
+    world.tick(11)
+    assert world.bodies(world.core.queues.dead_letter) == BODIES[3:]
+    assert not world.rows(Table.RUNS)
+    check(world)
+
+
+def test_dead_letters_of_a_run_that_do_not_fit_are_discarded_one_by_one(
+    world: World, queue: ManagedQueue
+) -> None:
+    sent = expiring_run(world, queue, dead_letter=True)
+    dead = world.core.queues.dead_letter
+    size = len(sent[0].packet)
+    room = 1024 // size
+    assert room < 8
+    properties = dead.properties
+    dead.properties = replace(properties, quota=1)
+    world.tick(11)
+    assert world.bodies(dead) == BODIES[:room]
+    assert world.count("discarded") == 8 - room
+    check(world)
+
+
+def test_a_transaction_may_commit_a_run_that_has_expired_meanwhile() -> None:
+    world = World()
+    queue = world.queue(transactional=True)
+    transaction = world.transactions.begin()
+    new = letters(transactional=True, expires=world.core.timeline.now + 10)
+    world.done(world.enqueuer.send(queue, new, transaction))
+    world.tick(20)
+    world.done(world.transactions.commit(transaction))
+    world.tick()
+    assert (queue.messages, world.count("expired")) == (0, 8)
+
+
+def test_lifetimes_of_runs_last_beyond_a_restart(world: World, queue: ManagedQueue) -> None:
+    expiring_run(world, queue)
+    later = world.restart(5)
+    assert later.bodies(later.find()) == BODIES
+    later.tick(6)
+    assert (later.find().messages, later.count("expired")) == (0, 8)

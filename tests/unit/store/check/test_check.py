@@ -29,6 +29,7 @@ from openmsmq.engine.storage.layout import (
     PURGED_ROW,
     READ_ROW,
     SUBSCRIPTION_ROW,
+    Owed,
     Record,
     due_key,
     expiry_key,
@@ -475,6 +476,17 @@ def test_a_run_of_messages_that_expire_is_found(with_run: Path) -> None:
         writer.put(Table.RUNS, run.key, run.pack())
 
     tamper(with_run, let_expire)
+    [sentence] = found(with_run)
+    assert sentence.endswith(" of queue private$\\orders would never expire.")
+
+
+def test_a_run_of_messages_that_are_owed_something_is_found(with_run: Path) -> None:
+    def let_owe(writer: Writer) -> None:
+        run = the_run(writer)
+        run.record = run.record._replace(flags=Owed.JOURNAL)
+        writer.put(Table.RUNS, run.key, run.pack())
+
+    tamper(with_run, let_owe)
     [sentence] = found(with_run)
     assert sentence.endswith(" of queue private$\\orders cannot be in a run.")
 
