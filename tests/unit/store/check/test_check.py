@@ -137,7 +137,7 @@ def test_a_store_that_was_never_used_is_whole(tmp_path: Path) -> None:
 
 def test_progress_is_reported_while_many_rows_are_checked(directory: Path) -> None:
     with openmsmq.open(directory) as manager:
-        manager.open_queue("orders").send_many([Message(b"x", time_to_be_received=9999)] * 3000)
+        manager.open_queue("orders").send_many([Message(b"x", journal=True)] * 3000)
     reported: list[tuple[str, int, int]] = []
     assert check(directory, lambda *step: reported.append(step)).is_whole
     done = [done for what, done, _ in reported if what == module.CHECKING_ROWS]
