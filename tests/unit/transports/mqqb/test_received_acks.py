@@ -334,7 +334,7 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     transaction = world.transactions.begin()
     world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
     operations = station.core.operations.waiting
-    assert len(operations) == 1  # it is ended once, whoever asks
+    assert len(operations) == 1  # it is ended once, whichever part asks
     world.transactions.commit(transaction)
     commit_all(station.core)
     station.dispatcher.resume(queue)
