@@ -21,7 +21,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed, Record, flags_of
 from openmsmq.engine.storage.runs import is_member
-from openmsmq.errors import StorageFailed
+from openmsmq.errors import MQError, StorageFailed, StorageFull
 from openmsmq.limits import HOP_COUNT_MAX, U32_MAX
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName
@@ -176,12 +176,15 @@ def test_an_express_message_waits_for_no_other_queue_and_no_other_session(
     assert station.bodies("other") == ["1", "4e"]
 
 
-def test_an_express_message_stays_if_the_commit_it_waits_for_fails(station: Station) -> None:
+@pytest.mark.parametrize("error", [StorageFailed("no"), StorageFull("disk")], ids=repr)
+def test_an_express_message_stays_if_the_commit_it_waits_for_fails(
+    station: Station, error: MQError
+) -> None:
     """It may have been acknowledged, and does not come again then."""
     answers = station.begin(parcel("1", number=1))
     mixed(station, "2e", first=2)
-    commit(station.core, StorageFailed("no"))
-    assert isinstance(answers[0], StorageFailed)
+    commit(station.core, error)
+    assert answers == [error]
     assert station.bodies() == ["2e"]
     commit_all(station.core)
 

@@ -20,6 +20,7 @@ from openmsmq.packet.group import PacketGroup
 from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.origin import origin_of
 from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.transports.mqqb.receipts import group_of
 
 
@@ -139,3 +140,29 @@ def test_a_group_that_another_manager_brings_leaves_the_sequence_of_its_source_a
         station.arrivals.take(origin, [whole], lambda outcome: None)
         commit_all(station.core)
     assert len(station.world.entries(station.world.find("t"))) == 10
+
+
+@pytest.mark.parametrize("way", ["acknowledged", "confirmed", "both"])
+def test_what_something_is_owed_for_is_looked_at_one_by_one(way: str) -> None:
+    """An acknowledgement, or a FinalAck: each message has its own."""
+    station = Station()
+    station.world.queue("admin")
+    station.world.queue("q", transactional=way != "acknowledged")
+    places = [None if way == "acknowledged" else (1, n, n - 1) for n in range(1, 6)]
+    wanted = Acknowledge.NONE if way == "confirmed" else Acknowledge.POS_ARRIVAL
+    packets = [
+        parcel("a", number=n, place=place, wants_final=way != "acknowledged", acknowledge=wanted)
+        for n, place in enumerate(places, 1)
+    ]
+    framer = PacketFramer()
+    framer.receive_data(b"".join(packets))
+    groups = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
+    assert [len(group.group.sizes) for group in groups] == [5]
+    station.arrivals.take(station.origin, groups, lambda outcome: None)
+    commit_all(station.core)
+    queue = station.world.find("q")
+    assert len(station.world.take(queue, 5)) == 5
+    finals = [] if way == "acknowledged" else [(MessageClass.ACK_RECEIVE, n) for n in range(1, 6)]
+    assert station.finals() == finals
+    arrivals = [one for one in station.admin() if one is MessageClass.ACK_REACH_QUEUE]
+    assert len(arrivals) == (0 if way == "confirmed" else 5)

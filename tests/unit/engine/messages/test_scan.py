@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import pytest
 from tests.unit.engine.runs import fill
-from tests.unit.engine.world import NOW, OWNER, World, message, packets
+from tests.unit.engine.world import NOW, OWNER, World, letter, message, packets
 
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.run_rows import NewRun
 from openmsmq.engine.messages.cursor import CursorState, QueueCursor
 from openmsmq.engine.messages.scan import (
     fetch,
@@ -25,7 +28,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import CHUNK_SIZE, Record
 from openmsmq.engine.storage.runs import Found
-from openmsmq.engine.storage.tables import Snapshot
+from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.types.lookup import LOOKUP_MAX
 
 PARTNER = Holder()
@@ -189,6 +192,25 @@ def test_a_message_is_leaving_when_its_last_second_is_over(
         assert packets(fetch(snapshot, queue, found)) == list(left)
         found = list(find(snapshot, queue, 0, NOW + 11))
         assert packets(fetch(snapshot, queue, found)) == ["b"]
+
+
+def fail(error: BaseException) -> NoReturn:
+    """What no commit here comes to."""
+    raise error
+
+
+@pytest.mark.parametrize(("overdue", "left"), [(0, 8), (NOW + 10, 8), (NOW + 11, 0)])
+def test_so_are_the_messages_of_a_run(world: World, overdue: int, left: int) -> None:
+    queue = world.queue()
+    sent = [letter(str(n), number=n).packet for n in range(1, 9)]
+    run = NewRun(b"".join(sent), list(map(len, sent)), 3, expires=NOW + 10)
+    world.core.submit(lambda batch: batch.insert_run(queue, run, ""), lambda: None, fail)
+    world.commit()
+    assert len(world.rows(Table.RUNS)) == 1
+    snapshot = world.core.snapshot
+    assert len(list(readable(snapshot, queue, 0, overdue))) == left
+    assert len(list(readable_back(snapshot, queue, LOOKUP_MAX, overdue))) == left
+    assert len(first_sendable(snapshot, queue, 10, overdue)) == left
 
 
 def first_sendable_of(

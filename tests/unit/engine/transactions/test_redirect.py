@@ -10,6 +10,7 @@ import openmsmq
 from openmsmq import Message
 from openmsmq.errors import (
     AccessDenied,
+    QueueQuotaExceeded,
     SharingViolation,
     UnsupportedFormatNameOperation,
 )
@@ -88,3 +89,15 @@ def test_who_does_not_operate_needs_the_access_that_reading_and_sending_need(
             orders.redirect([lookup + 1], peeking)  # though no such message is there
         assert orders.info().messages == 1
         assert len(peeking.redirect([lookup], sending, copy=True)) == 1
+
+
+def test_what_the_target_does_not_take_leaves_nothing_behind(tmp_path: Path) -> None:
+    with openmsmq.open(tmp_path) as manager:
+        orders = manager.create_queue("orders")
+        orders.send("a" * 2000)
+        lookup = orders.peek(timeout=0).lookup_id
+        target = manager.create_queue("target", quota=1)
+        for copy in (False, True):
+            with pytest.raises(QueueQuotaExceeded):
+                orders.redirect([lookup], target, copy=copy)
+        assert orders.receive(timeout=0).text == "a" * 2000, "no one holds it"
