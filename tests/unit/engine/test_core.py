@@ -10,6 +10,7 @@ from tests.unit.engine.world import (
     OWNER,
     World,
     commit_all,
+    letter,
     message,
     packets,
     properties,
@@ -17,7 +18,10 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.run_rows import NewRun
 from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.subscriptions.reservations import Reservations
+from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import (
     GenericError,
@@ -28,6 +32,7 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
 )
+from openmsmq.types.caller import INTERNAL
 from openmsmq.types.settings import Settings
 
 
@@ -119,6 +124,38 @@ def test_on_a_full_disk_what_frees_room_is_tried_again(world: World) -> None:
     assert purge.result() == 1
     assert later.done
     assert world.read(other) == ["d"]
+
+
+def test_on_a_full_disk_what_needs_room_is_refused(world: World) -> None:
+    """At once, and it is not tried again with what frees some."""
+    queue, ordered = world.queue(), world.queue("ordered", transactional=True)
+    staged = world.transactions.begin()
+    world.done(world.enqueuer.send(ordered, [message("a", priority=0)], staged))
+    prepared = world.transactions.begin("x")
+    world.done(world.enqueuer.send(ordered, [message("b", priority=0)], prepared))
+    known = letter("k", number=9)._replace(dedup_key=b"k" * 16)
+    reservations = Reservations(world.core)
+    run = NewRun(b"ab", [1, 1], 3)
+    asked: dict[str, Future[Any]] = {
+        "create": world.core.queue_lifecycle.create(properties("new")),
+        "change": world.core.queue_lifecycle.change(queue, NOW, {"label": "new"}),
+        "configure": world.core.configure(audit=0),
+        "send": world.enqueuer.send(queue, [message("c")]),
+        "send several": world.enqueuer.send(queue, [message("d"), message("e")]),
+        "send a run": world.enqueuer.send_run(queue, run, None, INTERNAL, None),
+        "send what is delayed": world.enqueuer.send(queue, [message("f")._replace(due=NOW + 9)]),
+        "post": world.enqueuer.post(queue, [known]),
+        "commit": world.transactions.commit(staged),
+        "prepare": world.transactions.prepare(prepared),
+        "subscribe": reservations.open("lake", queue, SubscriptionMode.COPY),
+    }
+    world.commit(StorageFull("disk"))
+    assert {what: type(pending.error) for what, pending in asked.items()} == dict.fromkeys(
+        asked, StorageFull
+    )
+    assert not world.core.wants_commit
+    assert world.read(queue) == []
+    assert sorted(names(world)) == ["ordered", "q"]
 
 
 def test_on_a_full_disk_what_a_transaction_sends_is_refused(world: World) -> None:

@@ -10,6 +10,7 @@ from tests.unit.engine.world import (
     READER,
     World,
     commit_all,
+    letter,
 )
 
 from openmsmq.engine.messages.removal import RETRY_S
@@ -19,6 +20,7 @@ from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 from openmsmq.errors import StorageFailed
 from openmsmq.types.lookup import ranges_of
+from openmsmq.types.read import Seek
 
 
 @EXPRESS
@@ -133,17 +135,21 @@ def test_what_left_although_it_was_purged_is_forgotten(world: World, way: Subscr
     """One by one and as a slice of a run: nothing is left for a restart to look for."""
     queue = world.queue()
     fill(world, queue)
-    (entry,) = world.take(queue, 1, READER)
+    world.send(queue, letter("x", number=9), letter("y", number=11))
+    last = world.lookups(queue)[-1]
+    taken = world.receiver.by_lookup(queue, last, Seek.CURRENT, peek=False, holder=READER)
+    (entry,) = world.done(taken)
     reservations = Reservations(world.core)
     lake = world.done(reservations.open("lake", queue, way))
-    pending = reservations.reserve(lake, 0, 7, 1 << 20)
-    assert len(queue.holds) == 8
+    pending = reservations.reserve(lake, 0, 9, 1 << 20)
+    assert len(queue.holds) == 10
     purged = world.core.queue_lifecycle.purge(queue)
-    assert len(queue.purge_pending) == 8
+    assert len(queue.purge_pending) == 10
     world.done(purged)
-    assert pending.result() == 7
+    assert pending.result() == 9
     if way is SubscriptionMode.TAKE:
         assert queue.purge_pending == {entry.lookup}
+        assert list(queue.holds) == [entry.lookup]
     ended = world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=True)
     world.done(ended)
     assert entry.lookup not in queue.purge_pending
