@@ -37,6 +37,8 @@ BATCH: Final = 1000
 AHEAD: Final = 4
 FEW: Final = 5000
 "Rows that are written before it is measured."
+ROUNDS: Final = 3
+"How often each read is measured."
 QUEUES: Final = 1000
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 
@@ -208,17 +210,24 @@ class Bench:
     def read(self) -> None:
         """The queue as a table, and the same rows from Parquet."""
         rows = self._rows
-        noop(rows)  # the first reads are for compilers
-        noop(self._read("rows"))
         self._compare("all columns", rows, default_schema(headers=True))
         self._compare("label and body", rows.select("label", "body"), "label string, body binary")
 
     def _compare(self, columns: str, rows: DataFrame, schema: str) -> None:
-        peer = self._timed(f"Parquet, {columns}", lambda: noop(rows))
-        queue, ready = self._read("rows", schema), self._ready(columns, schema)
-        for what, found in (("queue", queue), ("nothing but Spark", ready)):
-            used = self._timed(f"{what}, {columns}", partial(noop, found))
-            print(f"{'':<44} {used / peer:>6.2f} of Parquet", flush=True)
+        """In turns, each once before: what comes later finds more that is compiled."""
+        each = {
+            "Parquet": rows,
+            "queue": self._read("rows", schema),
+            "nothing but Spark": self._ready(columns, schema),
+        }
+        for found in each.values():
+            noop(found)
+        used = dict.fromkeys(each, 0.0)
+        for _ in range(ROUNDS):
+            for what, found in each.items():
+                used[what] += self._timed(f"{what}, {columns}", partial(noop, found))
+        for what in ("queue", "nothing but Spark"):
+            print(f"{what}: {used[what] / used['Parquet']:.2f} of Parquet", flush=True)
 
     def _ready(self, columns: str, schema: str) -> DataFrame:
         """Rows of a source that only hands over columns which are there."""
