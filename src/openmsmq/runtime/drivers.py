@@ -83,8 +83,12 @@ class ThreadDriver:
             self._changed.notify_all()
 
     def _sweep(self) -> None:
-        """Do what is due before a call, so that no caller sees what should be gone."""
-        if self._tick() and self._core.wants_commit:
+        """Do what is due before a call, so that no caller sees what should be gone.
+
+        Much of it is done in steps, of which each asks for the next one: a call does one of them.
+        """
+        is_due = self._tick()
+        if self._core.wants_commit and (is_due or not self._followers):
             self._commit()
             self._require_open()  # another thread may have closed it meanwhile
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 from collections.abc import Callable
@@ -21,7 +22,11 @@ class Shield:
     __slots__ = ("_before", "_is_noted", "_wake")
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        """`wake` ends a wait of the main thread, which then calls `give`."""
+        """`wake` ends a wait of the main thread, which then calls `give`.
+
+        Another thread calls it: the main thread may be about to wait, and would then miss what it
+        did itself just before.
+        """
         self._wake = wake
         self._before: Handler | None = None
         self._is_noted = False
@@ -39,7 +44,7 @@ class Shield:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._is_noted = True
-        self._wake()
+        _thread.start_new_thread(self._wake, ())
 
     def give(self) -> None:
         """Here an interruption does no damage: hand over one that was noted."""

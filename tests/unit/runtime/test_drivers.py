@@ -25,6 +25,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.number_reservation import MESSAGE_ID_BLOCK
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.engine.messages.expiry_sweep import STEP
 from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -392,6 +393,26 @@ def test_a_reader_that_is_interrupted_while_it_waits_takes_nothing(
 
 
 @needs_main_thread
+def test_a_reader_that_is_interrupted_when_it_is_about_to_wait_does_not_wait(
+    threads: Threads, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its last look and its wait no one can wake it but by the lock that it holds."""
+    wait = threads.driver._changed.wait
+    woken = []
+
+    def interrupted(timeout: float | None = None) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        woken.append(wait(timeout))
+        return woken[-1]
+
+    monkeypatch.setattr(threads.driver._changed, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        threads.receive(PATIENCE)
+    assert woken == [True]  # and not that its time was over
+    assert not setting.queue.waiters
+
+
+@needs_main_thread
 def test_a_reader_that_is_interrupted_while_its_message_is_removed_loses_nothing(
     threads: Threads, setting: Setting
 ) -> None:
@@ -649,6 +670,17 @@ def test_no_one_sees_what_should_be_gone(threads: Threads, setting: Setting) -> 
         return pending
 
     assert threads.driver.wait(count) == 2
+
+
+def test_what_is_done_in_steps_goes_on_with_the_next_call(
+    threads: Threads, setting: Setting
+) -> None:
+    """The sweep of messages that expire looks at so many rows in a commit."""
+    sent = [dying(setting, seconds=-1) for _ in range(2 * STEP + 1)]
+    threads.driver.wait(lambda: setting.post(*sent))
+    counts = [threads.driver.call(lambda: setting.queue.messages) for _ in range(4)]
+    assert counts[-1] == 0
+    assert setting.core.queues.dead_letter.messages == len(sent)
 
 
 @pytest.mark.usefixtures("quick")
