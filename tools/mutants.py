@@ -1,10 +1,10 @@
 """Do the tests notice when the code is wrong? `make mutants`, or `python -m tools.mutants`.
 
 Some mutants of engine, sessions and store are drawn at random. Each is given to the tests that run
-its line, those that noticed mutants of its module before and quick ones first, and what they do not
-notice to models, to clients and to the simulator. A mutant that no test notices survives. One that
-cannot be noticed, since it does the same, is listed in `equivalent_mutants.txt` with the reason and
-does not count.
+its line, those that noticed mutants of its module before and quick ones first. In the end what they
+do not notice is given to models, to clients and to the simulator. A mutant that no test notices
+survives. One that cannot be noticed, since it does the same, is listed in `equivalent_mutants.txt`
+with the reason and does not count.
 
 Which tests run the lines of the mutants is found out first (`tools.probes`). A run that was stopped
 goes on where it was if it is begun again with its seed: what was noticed is not asked again while
@@ -37,7 +37,7 @@ BAR: Final = 0.95
 "The share of mutants that has to be noticed."
 CPU: Final = 15.0
 "Seconds of the processor for the tests of a line."
-CPU_WIDER: Final = 120.0
+CPU_WIDER: Final = 60.0
 "As many for models, clients and the simulator, which only few mutants reach."
 TIMEOUT: Final = 400.0
 "Seconds for either; code that waits for ever is noticed, too."
@@ -163,7 +163,10 @@ def equivalent(text: str) -> dict[str, str]:
 
 
 def try_all(drawn: Iterable[Mutant], known: Known, kills: Kills, jobs: int) -> Iterator[Verdict]:
-    """Give each mutant to its tests, some at a time."""
+    """Give each mutant to the tests of its line, some at a time; then those that are left farther.
+
+    One whose line no test runs is given to the tests of its folder.
+    """
     wide = sorted({test.partition("::")[0] for tests in WIDER.values() for test in tests})
     with ExitStack() as stack:
         free: SimpleQueue[ForkedTests] = SimpleQueue()
@@ -171,44 +174,58 @@ def try_all(drawn: Iterable[Mutant], known: Known, kills: Kills, jobs: int) -> I
         for forked in pool.map(lambda _: ForkedTests([*TESTS, *wide], ALL), range(jobs)):
             free.put(stack.enter_context(forked))
 
-        def judge(mutant: Mutant) -> Verdict:
+        def judge(mutant: Mutant, tests: list[str], cpu: float) -> Verdict:
             forked = free.get()
             try:
-                return judged(mutant, known, kills, forked)
+                return judged(mutant, tests, kills, forked, cpu)
             finally:
                 free.put(forked)
 
-        for verdict in pool.map(judge, drawn):
+        def judge_closely(mutant: Mutant) -> Verdict:
+            tests = kills.first(known.of(mutant), mutant.module)
+            return judge(mutant, tests or near(mutant.module), CPU)
+
+        def judge_farther(mutant: Mutant) -> Verdict:
+            verdict = judge(mutant, wider(mutant.module), CPU_WIDER)
+            return _imported(mutant) if verdict.outcome is Outcome.STOPPED else verdict
+
+        left = []
+        for verdict in pool.map(judge_closely, drawn):
+            kills.add(verdict)
+            if verdict.is_killed:
+                yield verdict
+            else:
+                left.append(verdict.mutant)
+        for verdict in pool.map(judge_farther, left):
             kills.add(verdict)
             yield verdict
 
 
-def judged(mutant: Mutant, known: Known, kills: Kills, forked: ForkedTests) -> Verdict:
-    """Give a mutant to the tests that run its line, or else to those of its folder; then further.
+def judged(
+    mutant: Mutant, tests: list[str], kills: Kills, forked: ForkedTests, cpu: float = CPU
+) -> Verdict:
+    """Give a mutant to tests.
 
     A test that fails without the mutant, too, has not noticed it.
     """
     module, text = mutant.module, mutated((SOURCE / mutant.module).read_text(), mutant)
-    tests = kills.first(known.of(mutant), module) or near(module)
-    outcome = Outcome.NO_TESTS
-    for asked, cpu in ((tests, CPU), (wider(module), CPU_WIDER)):
-        for _ in range(UNSOUND_MAX):
-            outcome = forked.ask(
-                module, text, asked, timeout=TIMEOUT, cpu=cpu, without=kills.unsound
-            )
-            by = forked.last
-            if outcome is not Outcome.FAILED:
-                break
-            if forked.passes([by], timeout=TIMEOUT):
-                return Verdict(mutant, outcome, by)
-            kills.unsound.add(by)
-            outcome = Outcome.NO_TESTS
-        if outcome is Outcome.STOPPED:  # the package has to be imported with it
-            with tempfile.TemporaryDirectory() as folder:
-                few = near(module)
-                return Verdict(
-                    mutant, Sandbox(Path(folder)).ask(module, text, few, timeout=TIMEOUT)
-                )
+    for _ in range(UNSOUND_MAX):
+        outcome = forked.ask(module, text, tests, timeout=TIMEOUT, cpu=cpu, without=kills.unsound)
+        by = forked.last
+        if outcome is not Outcome.FAILED:
+            return Verdict(mutant, outcome)
+        if forked.passes([by], timeout=TIMEOUT):
+            return Verdict(mutant, outcome, by)
+        kills.unsound.add(by)
+    return Verdict(mutant, Outcome.NO_TESTS)
+
+
+def _imported(mutant: Mutant) -> Verdict:
+    """Import the package with a mutant that cannot be tried in a process that has it already."""
+    text = mutated((SOURCE / mutant.module).read_text(), mutant)
+    with tempfile.TemporaryDirectory() as folder:
+        sandbox = Sandbox(Path(folder))
+        outcome = sandbox.ask(mutant.module, text, near(mutant.module), timeout=TIMEOUT)
     return Verdict(mutant, outcome)
 
 
