@@ -10,7 +10,7 @@ import openmsmq
 from openmsmq import Message
 from openmsmq.errors import (
     AccessDenied,
-    QueueQuotaExceeded,
+    MachineQuotaExceeded,
     SharingViolation,
     UnsupportedFormatNameOperation,
 )
@@ -91,13 +91,19 @@ def test_who_does_not_operate_needs_the_access_that_reading_and_sending_need(
         assert len(peeking.redirect([lookup], sending, copy=True)) == 1
 
 
-def test_what_the_target_does_not_take_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_what_targets_do_not_take_together_leaves_nothing_behind(tmp_path: Path) -> None:
+    """No one holds the message, and the target that took it has its room again."""
     with openmsmq.open(tmp_path) as manager:
-        orders = manager.create_queue("orders")
-        orders.send("a" * 2000)
+        orders, first = manager.create_queue("orders"), manager.create_queue("first")
+        manager.create_queue("second")
+        orders.send(bytes(2000))
         lookup = orders.peek(timeout=0).lookup_id
-        target = manager.create_queue("target", quota=1)
-        for copy in (False, True):
-            with pytest.raises(QueueQuotaExceeded):
-                orders.redirect([lookup], target, copy=copy)
-        assert orders.receive(timeout=0).text == "a" * 2000, "no one holds it"
+        names = [rf"DIRECT=OS:.\private$\{name}" for name in ("first", "second")]
+        both = manager.open_queue(",".join(names), access=Access.SEND)
+        manager.configure(quota=6)
+        for copy in (False, True, True):
+            with pytest.raises(MachineQuotaExceeded):
+                orders.redirect([lookup], both, copy=copy)
+        assert orders.receive(timeout=0).body == bytes(2000)
+        first.send(bytes(2000))
+        assert first.info().messages == 1
