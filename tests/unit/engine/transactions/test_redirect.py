@@ -105,5 +105,5 @@ def test_what_targets_do_not_take_together_leaves_nothing_behind(tmp_path: Path)
             with pytest.raises(MachineQuotaExceeded):
                 orders.redirect([lookup], both, copy=copy)
         assert orders.receive(timeout=0).body == bytes(2000)
-        first.send(bytes(2000))
+        first.send(bytes(5000))
         assert first.info().messages == 1
