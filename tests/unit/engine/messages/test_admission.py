@@ -105,3 +105,5 @@ def test_of_two_transactions_with_the_same_id_the_first_that_commits_sends(
     again.done(again.transactions.commit_prepared("x"))
     assert again.bodies(again.find()) == ["a-2"]
     assert again.core.total_size == again.find().size
+    assert again.count("repeated sends") == world.count("repeated sends") + 1
+    assert again.count("arrived") == world.count("arrived") == 1

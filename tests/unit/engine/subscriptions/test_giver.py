@@ -32,4 +32,5 @@ def test_what_could_not_be_given_is_free_again(way: SubscriptionMode, error: MQE
     assert world.done(reservations.reserve(lake, 0, 9, 1 << 20)) == 9
     commit_all(world.core)
     assert queue.messages == (9 if way is SubscriptionMode.COPY else 0)
+    assert world.count("reserved") == (0 if way is SubscriptionMode.COPY else 9)
     check(world)

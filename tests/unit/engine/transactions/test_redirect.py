@@ -26,6 +26,8 @@ def test_what_was_sent_again_is_there_after_a_restart(tmp_path: Path) -> None:
         before = {one.lookup_id: one.id for one in queue.peek_many(COUNT, timeout=0)}
         manager.create_queue("target")
         ids = queue.redirect(list(before), manager.open_queue("target"))
+        counts = manager.statistics()
+        assert (counts["redirected"], counts["sent_again"]) == (COUNT, COUNT)
         for lookup in (min(ids), max(ids)):
             story = [event.text for event in manager.explain(before[lookup])]
             assert any(f"{ids[lookup]}" in text for text in story), story

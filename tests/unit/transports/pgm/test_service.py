@@ -81,6 +81,11 @@ def test_garbage_is_counted() -> None:
         await service.service.start()
         service.service._received(b"garbage", IPv4Address("10.0.0.1"), IPv4Address("239.0.0.1"))
         assert service.service.counts["malformed"] == 1
+        service.service._allowed = (IPv4Network("127.0.0.0/8"),)
+        for source in ("10.0.0.1", "127.0.0.1"):
+            service.service._received(b"garbage", IPv4Address(source), IPv4Address("239.0.0.1"))
+        assert service.service.counts["source not allowed"] == 1
+        assert service.service.counts["malformed"] == 2
         await service.stop()
 
     asyncio.run(run())

@@ -7,6 +7,7 @@ from ipaddress import IPv4Address
 from openmsmq.transports.pgm.limits import HELD_PACKETS_MAX, NAKS_PER_SECOND_MAX
 from openmsmq.transports.pgm.packets import FIN, OptionType, PacketOption, PgmData, Spm, Tsi
 from openmsmq.transports.pgm.session import (
+    DUPLICATE,
     Delivered,
     Ended,
     HeldBytes,
@@ -216,3 +217,20 @@ def test_silence_ends_a_session() -> None:
     assert not reception.session.is_over(60.9)
     assert reception.session.is_over(61.0)
     assert reception.session.next_deadline == 61.0
+
+
+def test_each_packet_is_counted_once_as_what_became_of_it() -> None:
+    reception = Reception()
+    reception.spm(1, 0)
+    for number in (1, 3, 3, 2, 1):
+        reception.data(number)
+    for _ in range(3):
+        reception.spm(5, 3)
+    reception.data(3 + HELD_PACKETS_MAX + 2)  # too far ahead: it begins again there
+    assert reception.session.counts == {
+        "packets": 3,
+        DUPLICATE: 2,
+        "edges that contradict each other": 3,
+        "joins": 1,
+        "resyncs": 1,
+    }

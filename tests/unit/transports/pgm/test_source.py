@@ -334,3 +334,19 @@ def test_people_see_how_a_source_stands() -> None:
     assert (found.requests, found.repairs) == (1, 0)
     wire.run(20)
     assert wire.source.info().repairs == 1
+
+
+def test_what_is_sent_and_asked_for_is_counted() -> None:
+    wire = Wire(timing=fast())
+    for number in range(3):
+        wire.source.submit(bytes([number]) * 100)
+    sent = data(wire.run(1.0))
+    assert wire.source.counts["packets"] == len(sent) == 3
+    wire.ask(1, 2)
+    wire.ask(3)
+    wire.ask(3, port=PORT + 1)
+    wire.ask(3, source=IPv4Address("10.77.0.9"))
+    repaired = data(wire.run(2.0))
+    assert wire.source.counts["naks"] == 2
+    assert wire.source.counts["packets"] == 3
+    assert wire.source.counts["bytes"] == sum(len(one.pack()) for one in [*sent, *repaired])
