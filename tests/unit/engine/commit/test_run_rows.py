@@ -17,7 +17,7 @@ from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage import runs as storage_runs
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import RUN_BIT, Owed, split_expiry_key
-from openmsmq.engine.storage.runs import MessageRun
+from openmsmq.engine.storage.runs import COUNT_MIN, MessageRun
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed
 from openmsmq.limits import U32_MAX
@@ -516,3 +516,11 @@ def test_they_are_there_after_a_restart_and_purged(office: Office) -> None:
     assert not again.runs
     assert not again.rows(Table.EXPIRY)
     assert not again.rows(Table.PACKETS)
+
+
+@pytest.mark.parametrize("count", [COUNT_MIN - 1, COUNT_MIN])
+def test_few_messages_have_rows_of_their_own(world: World, count: int) -> None:
+    queue = world.queue()
+    world.send(queue, *letters()[:count])
+    assert len(runs(world)) == (count == COUNT_MIN)
+    assert world.bodies(queue) == BODIES[:count]

@@ -43,6 +43,7 @@ def test_a_message_is_hidden_until_it_is_due(world: World, queue: ManagedQueue) 
     assert world.bodies(queue) == ["late"]
     assert queue.delayed.messages == queue.delayed.size == 0
     assert world.rows(Table.DELAYED) == {}
+    assert world.count("delayed") == 1
 
 
 def test_the_core_says_to_the_moment_when_it_wants_to_be_called(

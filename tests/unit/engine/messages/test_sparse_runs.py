@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.engine.runs import check, fill, rows, runs
+from tests.unit.engine.runs import check, fill, letters, rows, runs
 from tests.unit.engine.world import OWNER, World
 
 from openmsmq.engine.messages import sparse_runs
@@ -103,3 +103,13 @@ def test_what_is_read_while_its_run_is_taken_apart_can_be_ended(world: World, ou
     assert world.bodies(target) == (["h"] if outcome == "moved" else [])
     assert not runs(world)
     check(world)
+
+
+def test_only_so_many_runs_are_watched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_runs, "SPARSE_RUNS_MAX", 2)
+    for number in range(3):
+        queue = world.queue(f"q{number}")
+        world.send(queue, *letters())
+        world.take(queue, 7)
+    world.tick(sparse_runs.PATIENCE)
+    assert len(runs(world)) == 1

@@ -194,7 +194,10 @@ def test_marks_and_owners_within_bounds(reader: Reader, monkeypatch: pytest.Monk
     for owner in ("", "x" * (OWNER_MAX + 1), "a\nb"):
         with pytest.raises(InvalidParameter, match="an owner has"):
             reader.bind(owner)
-    reader.bind("x" * OWNER_MAX)
+    core, lake = reader.world.core, reader.subscription
+    reader.world.done(bind(core, lake, "x" * OWNER_MAX, run="r" * OWNER_MAX))
+    with pytest.raises(InvalidParameter, match="a run has"):
+        bind(core, lake, "x" * OWNER_MAX, run="r" * (OWNER_MAX + 1))
     reader.bind("me", take_over=True)
     for after, last in ((3, 6), (3, 2)):
         with pytest.raises(InvalidParameter, match="reserved up to 5"):
