@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from codecs import utf_16_le_decode
 from functools import lru_cache
+from struct import Struct
 from typing import Final
 from uuid import UUID
 
@@ -50,6 +51,8 @@ _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
 _BODY_TYPE: Final = MessagePropertiesStart.offset_of("BodyType")
 _APPLICATION_TAG: Final = MessagePropertiesStart.offset_of("ApplicationTag")
 _HASH_ALGORITHM: Final = MessagePropertiesStart.offset_of("HashAlgorithm")
+_body_sizes: Final = Struct(f"<xB{SIZES - 2}xI{EXTENSION_SIZE - SIZES - 4}xI").unpack_from
+"LabelLength, MessageSize and ExtensionSize of a MessagePropertiesHeader."
 
 
 class PacketView:
@@ -349,8 +352,9 @@ class PacketView:
         """The body, as a copy."""
         data = self.data
         offset = self._properties or self._locate()
-        start = offset + LABEL + 2 * data[offset + 1] + u32(data, offset + EXTENSION_SIZE)[0]
-        return data[start : start + u32(data, offset + SIZES)[0]]
+        label, size, extension = _body_sizes(data, offset)
+        start = offset + LABEL + 2 * label + extension
+        return data[start : start + size]
 
     @property
     def body_view(self) -> memoryview:
