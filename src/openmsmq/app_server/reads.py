@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
@@ -12,7 +13,8 @@ from openmsmq.app_protocol.slices import EndRanges, slice_start
 from openmsmq.app_server.context import SessionContext
 from openmsmq.app_server.proxy import OpenQueue
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.queues.slices import Parts, RunSlice, expanded, has_slices
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.slices import Parts, RunSlice, delivered
 from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
@@ -66,9 +68,8 @@ class Reads:
             if pending.error is not None:
                 session.fail(number, pending.error)
                 return
-            parts: Parts = pending.value
             takes = session.takes_slices if take else session.takes_peeked_slices
-            is_sliced = takes and has_slices(parts)
+            parts, is_sliced = delivered(pending.value, takes_slices=takes)
             kind = Kind.SLICES if is_sliced else Kind.MESSAGES
             session.answer(number, kind, *payload(parts, sliced=is_sliced))
 
@@ -179,10 +180,9 @@ def payload(parts: Parts, *, sliced: bool = False) -> list[bytes]:
     """The payload of MESSAGES and DELIVERY, in parts; `sliced`: of those with slices."""
     if sliced:
         return _sliced(parts)
-    entries = expanded(parts)
-    found = [app.count_of(len(entries))]
+    found = [app.count_of(len(parts))]
     add, start = found.append, app.queued_start
-    for lookup, record, packet, _ in entries:
+    for lookup, record, packet, _ in cast(Sequence[Entry], parts):
         arrived, aborts, moves, reason = local_facts(record)
         add(start(lookup, arrived, aborts, moves, reason, len(packet)))
         add(packet)

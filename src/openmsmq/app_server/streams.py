@@ -12,7 +12,7 @@ from openmsmq.app_server.context import NEXT_TURN, SessionContext
 from openmsmq.app_server.proxy import OpenQueue
 from openmsmq.app_server.reads import payload
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.queues.slices import Parts, count_of, has_slices, lookups_of
+from openmsmq.engine.queues.slices import Parts, count_of, delivered, lookups_of
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
 from openmsmq.types.access import Access
 
@@ -111,12 +111,13 @@ class DeliveryStreams:
             stream.opened.end(lookups_of(parts), remove=False)
             return
         stream.credit -= count_of(parts)
-        is_sliced = session.takes_slices and has_slices(parts)
+        parts, is_sliced = delivered(parts, takes_slices=session.takes_slices)
         kind = Kind.DELIVERED_SLICES if is_sliced else Kind.DELIVERY
         session.write(kind, stream.number, *payload(parts, sliced=is_sliced))
-        # Other connections get their turn before the next messages are looked for.
-        self._ready.append(stream)
-        session.wake_at(NEXT_TURN)
+        if stream.credit:
+            # Other connections get their turn before the next messages are looked for.
+            self._ready.append(stream)
+            session.wake_at(NEXT_TURN)
 
     def _fail(self, stream: DeliveryStream, error: BaseException) -> None:
         """The queue is closed or deleted: nothing more will come."""

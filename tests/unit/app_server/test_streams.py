@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from tests.unit.app_server.machines import Desk
 from tests.unit.app_server.programs import (
     House,
     Program,
@@ -19,6 +22,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.slices import QueuedSlice, Slices
 from openmsmq.app_server import streams as module
+from openmsmq.app_server.context import NEXT_TURN
 from openmsmq.app_server.session import AppSession
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.slices import Parts
@@ -68,6 +72,19 @@ async def test_done_comes_before_the_first_delivery(house: House) -> None:
     number = program.tell(Kind.SUBSCRIBE, app.Subscribe(handle, 1).encode())
     assert await program.next() == (Kind.DONE, number, b"")
     assert (await program.next()).kind is Kind.DELIVERY
+
+
+@pytest.mark.parametrize(("credit", "goes_on"), [(1, False), (2, True)])
+def test_a_stream_asks_for_another_turn_only_while_it_has_credit(
+    tmp_path: Path, credit: int, goes_on: bool
+) -> None:
+    client = Desk(tmp_path).welcome()
+    handle = client.create()
+    client.tell(Kind.SEND, app.Send(handle, 0, (packet("a"),)).encode())
+    client.wire.frames()
+    client.tell(Kind.SUBSCRIBE, app.Subscribe(handle, credit).encode())
+    assert [found.kind for found in client.wire.frames()] == [Kind.DONE, Kind.DELIVERY]
+    assert (client.session.next_deadline == NEXT_TURN) is goes_on
 
 
 @served()

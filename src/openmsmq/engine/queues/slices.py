@@ -163,6 +163,13 @@ def expanded(parts: Parts) -> list[Entry]:
     return found
 
 
+def delivered(parts: Parts, *, takes_slices: bool) -> tuple[Parts, bool]:
+    """What a reader gets, and whether some of it is in slices, which not all readers take."""
+    if not has_slices(parts):
+        return parts, False
+    return (parts, True) if takes_slices else (expanded(parts), False)
+
+
 def has_slices(parts: Parts) -> bool:
     """Whether some messages are in slices."""
     return any([isinstance(part, RunSlice) for part in parts])
