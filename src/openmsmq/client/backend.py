@@ -17,7 +17,8 @@ class Handle:
 
     def require(self, access: Access) -> None:
         """Refuse what the handle was not opened for."""
-        self.mode.require(access, self.name)
+        if access not in self.mode.access:
+            self.mode.require(access, self.name)
 
 
 class CursorHandle:

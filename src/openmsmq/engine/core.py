@@ -122,6 +122,8 @@ class Core(EngineState):
         self.examiner = Examiner()
         self.encryptor = Encryptor()
         self._is_low = False
+        self._has_room = False
+        "The store has said so since the last commit."
         "Flow control began because the disk runs low."
         self._after_commit: list[Callable[[], None]] = []
         self._message_id_end = 0
@@ -228,6 +230,7 @@ class Core(EngineState):
         self.readers.pause()
         if error is not None:
             self._forget_staged()
+            self._has_room = False
             has_room = isinstance(error, StorageFull) and self.store.make_room()
             self.operations.fail(error, has_room=has_room)
         else:
@@ -239,6 +242,10 @@ class Core(EngineState):
         """A commit is on disk: let readers see it."""
         self.numbers.message_id_end = self._message_id_end
         self.store.refresh()
+        try:
+            self._has_room = self.store.has_room()
+        except StorageError:  # the next one who needs room is told
+            self._has_room = False
         batch.apply()
         if batch.next_expiry != NEVER:
             self.expiry.expect(batch.next_expiry)
@@ -416,10 +423,12 @@ class Core(EngineState):
 
     def watch_resources(self) -> None:
         """Let flow control begin when the disk runs low, and end when there is room again."""
-        has_room = self.store.has_room()
-        if has_room == self._is_low:
-            self._is_low = not has_room
-            if has_room:
+        if self._has_room and not self._is_low:
+            return
+        self._has_room = self.store.has_room()
+        if self._has_room == self._is_low:
+            self._is_low = not self._has_room
+            if self._has_room:
                 self.end_flow_control()
             else:
                 self.statistics.count("flow control")

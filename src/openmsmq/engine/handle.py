@@ -95,7 +95,8 @@ class QueueHandle(SliceHolder):
             allowed = permitted_access(self.owner, self.queue, manager) & self.mode.access
             self._permitted = replace(self.mode, access=allowed)
             self._can_send = Access.SEND in allowed
-        self._permitted.require(access, self.name)
+        if access not in self._permitted.access:
+            self._permitted.require(access, self.name)
 
     def require_redirect(self, access: Access) -> None:
         """Refuse to take messages out of the queue, or to put them in, that are sent again.
@@ -314,7 +315,7 @@ class QueueHandle(SliceHolder):
         transaction: ManagedTransaction | None = None,
     ) -> Future[None]:
         """The same for messages with consecutive lookup identifiers."""
-        if overlap(ranges):
+        if len(ranges) > 1 and overlap(ranges):
             raise InvalidParameter("a message can be ended only once")
         receiver = self._parts.receiver
         if transaction is None or not remove:
