@@ -226,10 +226,14 @@ def test_each_packet_is_counted_once_as_what_became_of_it() -> None:
         reception.data(number)
     for _ in range(3):
         reception.spm(5, 3)
-    reception.data(3 + HELD_PACKETS_MAX + 2)  # too far ahead: it begins again there
+    repair = PgmData(TSI, PORT, (), 4, 1, b"", is_repair=True)
+    for _ in range(2):
+        reception.session.receive(repair, SOURCE, 0.0)
+    reception.data(4 + HELD_PACKETS_MAX + 2)  # too far ahead: it begins again there
     assert reception.session.counts == {
-        "packets": 3,
-        DUPLICATE: 2,
+        "packets": 4,
+        "repairs": 1,
+        DUPLICATE: 3,
         "edges that contradict each other": 3,
         "joins": 1,
         "resyncs": 1,
