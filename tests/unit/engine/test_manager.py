@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
-from tests.unit.engine.world import NOW, OWNER
+from tests.unit.engine.world import NOW, OWNER, commit_all
 from tests.unit.transports.wires import pair
 
 from openmsmq.engine.queues.holds import Holder
@@ -628,3 +628,15 @@ def test_tidy_forgets_queues_that_are_empty_and_not_in_use(manager: Manager) -> 
     manager.local.tidy()
     assert retry.deleted
     assert not manager.local.find_queue("orders").deleted
+
+
+def test_who_takes_the_manager_offline_and_back_is_in_the_audit_log() -> None:
+    manager = Manager()
+    local, queue = manager.local, manager.open("DIRECT=OS:b\\private$\\q")
+    anna = Caller("a program", Grant("admin", user="anna"))
+    local.take_offline(anna)
+    local.bring_online(anna)
+    local.resend(queue, anna)
+    commit_all(local)
+    acts = [entry.act for entry in local.audit.entries(local.snapshot, 0)]
+    assert acts[-3:] == ["take offline", "bring online", "resend"]

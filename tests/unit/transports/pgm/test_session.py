@@ -238,3 +238,14 @@ def test_each_packet_is_counted_once_as_what_became_of_it() -> None:
         "joins": 1,
         "resyncs": 1,
     }
+
+
+def test_what_was_held_and_is_delivered_takes_no_memory_any_more() -> None:
+    held = HeldBytes()
+    reception = Reception(held=held)
+    reception.spm(1, 0)
+    for number in (3, 2):
+        reception.data(number, size=100)
+    assert held.size == 200
+    assert reception.data(1) == [1, 2, 3]
+    assert held.size == 0
