@@ -319,10 +319,11 @@ class ReceivedMessage(Message):
         yield from super()._shown()
 
 
-_lookup, _view = vars(ReceivedMessage)["_lookup"], vars(ReceivedMessage)["_view"]
+_facts, _view = vars(ReceivedMessage)["_facts"], vars(ReceivedMessage)["_view"]
+_lookup = vars(ReceivedMessage)["_lookup"]
 _get_view, _set_view = _view.__get__, _view.__set__
+_get_facts, _set_facts = _facts.__get__, _facts.__set__
 _get_lookup, _set_lookup = _lookup.__get__, _lookup.__set__
-_set_facts = vars(ReceivedMessage)["_facts"].__set__
 _new_view: Callable[[type[PacketView]], PacketView] = object.__new__
 _set_class = vars(object)["__class__"].__set__
 
@@ -330,9 +331,9 @@ _set_class = vars(object)["__class__"].__set__
 class _Together:
     """Packets of messages that came together, and what the queue knows of all of them."""
 
-    __slots__ = ("_bounds", "_first", "_front", "_packets", "_properties")
+    __slots__ = ("_bounds", "_first", "_front", "_packets", "_properties", "facts")
 
-    def __init__(self, packets: bytes, bounds: Sequence[int], first: int) -> None:
+    def __init__(self, packets: bytes, bounds: Sequence[int], first: int, facts: Facts) -> None:
         self._packets = packets
         self._bounds = bounds
         "Where each packet begins, and where the last ends."
@@ -345,14 +346,16 @@ class _Together:
             self._properties = 0
         self._front = packet[FLAGS : self._properties]
         "What stands before the properties of the first: where others have it, theirs begin there."
+        self.facts = facts
 
     def cut_out(self, message: ReceivedMessage) -> PacketView:
         """The packet of a message, which has it alone from now on."""
         place, bounds = _get_lookup(message) - self._first, self._bounds
         packet = self._packets[bounds[place] : bounds[place + 1]]
-        view = _new_view(PacketView)  # the constructor would take longer than all of this
+        view = _new_view(PacketView)  # quicker than the constructor
         view.data = packet
         view._properties = self._properties if packet.startswith(self._front, FLAGS) else 0
+        _set_facts(message, self.facts)
         _set_view(message, view)
         _set_class(message, ReceivedMessage)
         return view
@@ -372,6 +375,11 @@ class _Unread(ReceivedMessage):
     def _view(self) -> PacketView:  # type: ignore[override] # it has a slot of that name, too
         found: PacketView | _Together = _get_view(self)
         return found.cut_out(self) if isinstance(found, _Together) else found
+
+    @property
+    def _facts(self) -> Facts:  # type: ignore[override] # as above
+        found: PacketView | _Together = _get_view(self)
+        return found.facts if isinstance(found, _Together) else _get_facts(self)
 
     @property
     def body(self) -> bytes:
@@ -412,8 +420,7 @@ def received_together(
     facts = lookup & ~ARRIVAL_MASK, arrived, aborts, moves, reason
     found: list[ReceivedMessage] = list(map(object.__new__, repeat(_Unread, count)))
     deque(map(_set_lookup, found, range(lookup, lookup + count)), maxlen=0)
-    deque(map(_set_facts, found, repeat(facts)), maxlen=0)
-    deque(map(_set_view, found, repeat(_Together(packets, bounds, lookup))), maxlen=0)
+    deque(map(_set_view, found, repeat(_Together(packets, bounds, lookup, facts))), maxlen=0)
     return found
 
 

@@ -306,6 +306,7 @@ def test_threads_may_look_at_one_that_came_with_others_at_once() -> None:
     late = found[0].__class__
     assert found[0].body == b"a"
     assert vars(late)["_view"].__get__(found[0]).body == b"a"
+    assert vars(late)["_facts"].__get__(found[0]) == vars(late)["_facts"].__get__(found[1])
     assert vars(late)["body"].__get__(found[0]) == b"a"
     assert found == alone
 
