@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from operator import attrgetter
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from openmsmq import limits
@@ -34,7 +34,7 @@ from openmsmq.packet.signed import with_listed_signature
 from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import INFINITE, Acknowledge, EncryptionAlgorithm, PrivacyLevel
 from openmsmq.types.message import Message
-from openmsmq.wire.text import NULL_UNIT, ZEROS
+from openmsmq.wire.text import ZEROS
 
 IN_TRANSACTION: Final = OptionalHeaders(transaction=TransactionHeader())
 "Room for the place in a sequence, which is known only when the transaction commits."
@@ -52,6 +52,13 @@ _is_usual: Final = attrgetter("_is_usual")
 _label: Final = attrgetter("label")
 _head: Final = attrgetter("label", "correlation_id", "body_type", "app_specific", "extension")
 _body: Final = attrgetter("body")
+_Head: TypeAlias = tuple[str, bytes, bytes]
+"The label, what is between its length and that of the body, and the extension."
+_middle: Final = Struct("<H20sII")
+"MessageClass, CorrelationID, BodyType and ApplicationTag."
+_USUAL: Final = _middle.pack(0, NO_CORRELATION, 0, 0)
+_PLAIN_BODY: Final = bytes(12)
+"PrivacyLevel and the two algorithms of a body that is not encrypted."
 
 
 class PackedRun(NamedTuple):
@@ -170,15 +177,17 @@ class Packer:
 
         None if they are few, not plain, or if one of them does not fit into a packet.
         """
-        if are_usual(messages):
-            heads = _usual_heads([*map(_label, messages)])
-        elif are_plain(messages):
-            heads = [*map(_head, messages)]
-        else:
+        is_usual = are_usual(messages)
+        if not (is_usual or are_plain(messages)):
             return None
         first = messages[0]
         names = (str(name or "") for name in (first.admin_queue, first.response_queue))
-        return _pack_run(self._builder(str(destination), NO_GUID, *names), messages, heads)
+        builder = self._builder(str(destination), NO_GUID, *names)
+        try:
+            heads = _usual_heads([*map(_label, messages)]) if is_usual else _heads(messages)
+            return _pack_run(builder, messages, heads)
+        except (StructError, ValueError):
+            return None
 
 
 @lru_cache(maxsize=BUILDERS_MAX)
@@ -236,11 +245,20 @@ def are_usual(messages: Sequence[Message]) -> bool:
     )
 
 
-def _usual_heads(labels: list[str]) -> list[tuple[Any, ...]]:
-    """What `_head` finds in messages of which nothing else is set."""
+def _usual_heads(labels: list[str]) -> list[_Head]:
+    """What `_heads` finds in messages of which nothing else is set."""
     if labels.count(labels[0]) == len(labels):
-        return [(labels[0], b"", 0, 0, b"")] * len(labels)
-    return [(label, b"", 0, 0, b"") for label in labels]
+        return [(labels[0], _USUAL, b"")] * len(labels)
+    return [(label, _USUAL, b"") for label in labels]
+
+
+def _heads(messages: Sequence[Message]) -> list[_Head]:
+    """What packets say of messages before their bodies."""
+    pack = _middle.pack
+    return [
+        (label, pack(0, correlation or NO_CORRELATION, body_type, number), extension)
+        for label, correlation, body_type, number, extension in map(_head, messages)
+    ]
 
 
 def are_plain(messages: Sequence[Message]) -> bool:
@@ -252,10 +270,8 @@ def are_plain(messages: Sequence[Message]) -> bool:
     return way[: len(_PLAIN)] == _PLAIN and [*map(_way, messages)].count(way) == count
 
 
-def _pack_run(
-    builder: PacketBuilder, messages: Sequence[Message], heads: list[tuple[Any, ...]]
-) -> PackedRun | None:
-    """Plain messages as packets; None if one of them does not fit into a packet.
+def _pack_run(builder: PacketBuilder, messages: Sequence[Message], heads: list[_Head]) -> PackedRun:
+    """Plain messages as packets; `StructError` or `ValueError` if one does not fit into a packet.
 
     `heads` are what packets say of them before their bodies.
     """
@@ -267,46 +283,43 @@ def _pack_run(
     base, front = front[:SIZE], front[SIZE + 4 : -MessagePropertiesStart.SIZE]
     bodies = [*map(_body, messages)]
     first, count = len(bodies[0]), len(bodies)
-    try:
-        if heads.count(heads[0]) == count and [*map(len, bodies)].count(first) == count:
-            parts, sizes = _packed(base, front, heads[:1], bodies[:1])
-            *head, _, pad = parts
-            start = b"".join(head)
-            bodies[0], bodies[-1] = start + bodies[0], bodies[-1] + pad
-            return PackedRun((pad + start).join(bodies), sizes * count, *way)
-        parts, sizes = _packed(base, front, heads, bodies)
-    except (StructError, ValueError):
-        return None
+    if heads.count(heads[0]) == count and [*map(len, bodies)].count(first) == count:
+        parts, sizes = _packed(base, front, heads[:1], bodies[:1])
+        *head, _, pad = parts
+        start = b"".join(head)
+        bodies[0], bodies[-1] = start + bodies[0], bodies[-1] + pad
+        return PackedRun((pad + start).join(bodies), sizes * count, *way)
+    parts, sizes = _packed(base, front, heads, bodies)
     return PackedRun(b"".join(parts), sizes, *way)
 
 
 def _packed(
-    base: bytes, front: bytes, heads: Iterable[tuple[Any, ...]], bodies: Iterable[bytes]
+    base: bytes, front: bytes, heads: Iterable[_Head], bodies: Iterable[bytes]
 ) -> tuple[list[bytes], list[int]]:
-    """The parts of packets, five for each, and their sizes."""
-    pack = _layout(len(front))
-    fixed = len(base) + 4 + len(front) + MessagePropertiesStart.SIZE
+    """The parts of packets, four for each, and their sizes."""
+    front += bytes(1)  # the flags of the MessagePropertiesHeader
+    pack, encode = _layout(len(front)), utf_16_le_encode
+    fixed = len(base) + 4 + len(front) - 1 + MessagePropertiesStart.SIZE
     parts: list[bytes] = []
     sizes: list[int] = []
-    for (label, correlation, body_type, number, extension), body in zip(heads, bodies, strict=True):
-        text = utf_16_le_encode(label, "surrogatepass")[0] + NULL_UNIT if label else b""
-        length, more = len(body), len(extension)
-        least = fixed + len(text) + more + length
+    add = sizes.append
+    for (label, middle, extension), body in zip(heads, bodies, strict=True):
+        text = encode(label + "\0", "surrogatepass")[0] if label else b""
+        length, more, taken = len(body), len(extension), len(text)
+        if more:
+            text += extension
+        least = fixed + taken + more + length
         size = least + 3 & ~3
-        if size > limits.PACKET_SIZE_MAX:
-            raise ValueError(size)
-        units, known = len(text) >> 1, correlation or NO_CORRELATION
-        # fmt: off
-        start = pack(base, size, front, 0, units, 0, known, body_type, number, length, length,
-                     0, 0, 0, more)
-        # fmt: on
-        parts += start, text, extension, body, ZEROS[size - least]
-        sizes.append(size)
+        start = pack(base, size, front, taken >> 1, middle, length, length, _PLAIN_BODY, more)
+        parts += start, text, body, ZEROS[size - least]
+        add(size)
+    if max(sizes) > limits.PACKET_SIZE_MAX:
+        raise ValueError(max(sizes))
     return parts, sizes
 
 
 @lru_cache(maxsize=256)
 def _layout(front_size: int) -> Callable[..., bytes]:
-    """What writes all that is before the label, given the bytes between size and properties."""
-    properties = MessagePropertiesStart.LAYOUT.format.removeprefix("<")
-    return Struct(f"<{SIZE}sI{front_size}s{properties}").pack
+    """What writes all that is before the label, given the bytes between size and its length."""
+    middle, privacy = _middle.size, len(_PLAIN_BODY)
+    return Struct(f"<{SIZE}sI{front_size}sB{middle}sII{privacy}sI").pack
