@@ -226,7 +226,7 @@ class Stamper:
         if stamped[_REACH:_RECEIVE] != first[_REACH:_RECEIVE]:
             front = stamped[: NAMES + len(self._front.names)]
             return _stamp_anew(packets, count, first, front, offset, first_id, way)
-        return _stamp_uneven(packets, count, stamped, offset, first_id, sent_time, way)
+        return _stamp_uneven(packets, count, first, offset, first_id, sent_time, way)
 
     def _stamp(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, DeliveryFields]:
         """One message."""
@@ -357,14 +357,14 @@ def _stamp_columns(
 def _stamp_uneven(
     packets: bytes,
     count: int,
-    stamped: bytes,
+    first: bytes,
     offset: int,
     first_id: int,
     sent_time: int,
     way: DeliveryFields,
 ) -> StampedRun | None:
     """The same for packets of different sizes, whose senders know from where they are sent."""
-    sizes = _sizes_of_alike(packets, count, stamped, offset)
+    sizes = _sizes_of_alike(packets, count, first, offset)
     if sizes is None:
         return None
     found = numbered_packets(packets, sizes, first_id=first_id, sent_time=sent_time)
@@ -404,40 +404,40 @@ def _sizes_of_alike(packets: bytes, count: int, first: bytes, offset: int) -> li
 
     They may differ as in `_stamp_columns`, and in their sizes.
     """
-    start, middle, front = first[:SIZE], first[_REACH:_SENT], first[FLAGS : offset + 1]
-    same = first[_REACH : offset + 1]
+    start = int.from_bytes(first[:SIZE], "little")
+    same, middle = first[_REACH : offset + 1], first[_REACH:_SENT]
+    front = first[FLAGS : offset + 1]
     begins, read, whole, least = packets.startswith, _reader(offset), len(packets), offset + LABEL
     sizes: list[int] = []
-    at = 0
+    add, at, last = sizes.append, 0, whole - least
     for _ in range(count):
-        if at + least > whole:
+        if at > last:
             return None
-        size, label, code, body, room, privacy, extension = read(packets, at)
+        begun, size, label, code, body, room, privacy, extension = read(packets, at)
         label_end = least + 2 * label
         if (
-            code
+            begun != start
+            or code
             or privacy
             or body != room
             or (label_end + extension + room + 3) & ~3 != size
-            or size > limits.PACKET_SIZE_MAX
             or label > limits.LABEL_UNITS_MAX
             or (label and not begins(NULL_UNIT, at + label_end - 2))
-            or not begins(start, at)
         ):
             return None
         if not begins(same, at + _REACH) and not (  # programs write neither time nor identifier
             begins(middle, at + _REACH) and begins(front, at + FLAGS)
         ):
             return None
-        sizes.append(size)
+        add(size)
         at += size
-    return sizes if at == whole else None
+    return sizes if at == whole and max(sizes) <= limits.PACKET_SIZE_MAX else None
 
 
 @lru_cache(maxsize=256)
 def _reader(offset: int) -> Callable[[bytes, int], tuple[int, ...]]:
-    """PacketSize and `_PROPERTIES` without flags of packets whose properties begin there."""
-    return Struct(f"<{SIZE}xI{offset - SIZE - 4}xxBH28xIII8xI").unpack_from
+    """What packets begin with, PacketSize and `_PROPERTIES` without flags, given their place."""
+    return Struct(f"<QI{offset - SIZE - 4}xxBH28xIII8xI").unpack_from
 
 
 def _plain(packet: bytes, offset: int) -> tuple[int, ...] | None:
