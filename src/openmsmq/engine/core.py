@@ -244,7 +244,7 @@ class Core(EngineState):
         self.store.refresh()
         try:
             self._has_room = self.store.has_room()
-        except StorageError:  # the next one who needs room is told
+        except StorageError:  # the next one who needs room gets the error
             self._has_room = False
         batch.apply()
         if batch.next_expiry != NEVER:

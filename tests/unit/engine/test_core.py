@@ -383,7 +383,7 @@ def test_a_store_is_asked_for_room_once_for_each_commit(
 def test_a_store_that_cannot_say_whether_it_has_room_harms_no_commit(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next one who needs room is told."""
+    """The next one who needs room gets the error."""
     queue = world.queue()
 
     def raising() -> bool:
