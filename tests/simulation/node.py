@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeVar
@@ -52,6 +53,8 @@ CONFIG: Final = Config(
 )
 LOOK_EVERY_S: Final = 2.0
 "Between two looks at programs that are gone and transactions that are idle."
+CLOSE: Final = 2.0
+"Seconds that a deadline may differ when it is worked out again: lifetimes have whole ones."
 START: Final = 1_000_000_000.0
 "What correct clocks show when a simulation begins."
 
@@ -102,7 +105,7 @@ class NodeDriver:
         if self.is_closed:
             raise InvalidHandle("the queue manager is closed")
         assert self._node.local is not None
-        self._node.local.advance(self._node.local.clock.now(), self._node.local.clock.elapsed())
+        self._node.tick()
         result = make()
         self._node.go_on()
         return result
@@ -322,7 +325,7 @@ class Node:
         if generation != self.generation or self.local is None:
             return
         try:
-            self.local.advance(self.local.clock.now(), self.local.clock.elapsed())
+            self.tick()
             call()
             self.go_on()
         except Crash:
@@ -336,6 +339,11 @@ class Node:
         """Let something happen in the process that runs now."""
         self.enter(self.generation, call)
 
+    def tick(self) -> None:
+        """Tell the core what time it is."""
+        assert self.local is not None
+        self.local.advance(self.local.clock.now(), self.local.clock.elapsed())
+
     # Commits
 
     def go_on(self) -> None:
@@ -345,16 +353,21 @@ class Node:
         if not self._is_committing and core.wants_commit:
             self._is_committing = True
             self._later(self._begin)
+        left = core.next_deadline
+        passed = core.clock.elapsed() - core.timeline.elapsed
+        at = inf if left is None else self._scheduler.now + left - passed
+        timer = self._timer
+        timer_at = inf if timer is None or timer.call is None else timer.at
         if not core.is_rescheduled:
+            assert timer_at <= at + CLOSE, f"something is due in {left} s, unknown to its driver"
             return
         core.is_rescheduled = False
-        left = core.next_deadline
-        if left is not None:
-            at = self._scheduler.now + left
-            if self._timer is None or self._timer.call is None or self._timer.at > at:
-                if self._timer is not None:
-                    self._timer.cancel()
-                self._timer = self._scheduler.after(left, self._on_time(self.generation))
+        if at < timer_at:
+            if timer is not None:
+                timer.cancel()
+            self._timer = self._scheduler.after(
+                at - self._scheduler.now, self._on_time(self.generation)
+            )
 
     def _on_time(self, generation: int) -> Callable[[], None]:
         def call() -> None:

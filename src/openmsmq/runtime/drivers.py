@@ -274,11 +274,14 @@ class LoopDriver:
             self._refuse()
         return self._core.advance(self._clock.now(), self._clock.elapsed())
 
-    def _go_on(self) -> None:
-        """The core was called: see to what will be due, and commit what it wants committed."""
+    def _go_on(self, passed: float = 0.0) -> None:
+        """The core was called: see to what will be due, and commit what it wants committed.
+
+        `passed` are the seconds since it learned what time it is.
+        """
         core = self._core
         if core.is_rescheduled and not self.is_closed:
-            self._timer.set()
+            self._timer.set(passed)
         if core.operations.waiting and not self.is_busy:
             self._start()
 
@@ -443,7 +446,9 @@ class LoopDriver:
     def _go_on_with(self, following: Writer | StorageFull | None) -> None:
         if following is None:
             self.is_busy = self._is_here = False
-        self._go_on()
+        # The disk took its time, which the core does not know yet.
+        passed = self._clock.elapsed() - self._core.timeline.elapsed
+        self._go_on(passed)
         if following is not None:
             self._write(following)
         elif self._idle is not None and not self.is_busy:

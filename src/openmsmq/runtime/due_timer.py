@@ -30,14 +30,17 @@ class DueTimer:
         self._at = inf
         "When it is due, for a handle of uvloop that is due at once does not say so."
 
-    def set(self) -> None:
-        """Ask when something is due, and call then."""
+    def set(self, passed: float = 0.0) -> None:
+        """Ask when something is due, and call then.
+
+        `passed` are the seconds since the schedule learned what time it is.
+        """
         self._schedule.is_rescheduled = False
         left = self._schedule.next_deadline
         if left is None:
             return
         loop = asyncio.get_running_loop()
-        at = loop.time() + left
+        at = loop.time() + left - passed
         if at < self._at:
             self.cancel()
             self._handle, self._at = loop.call_at(at, self._on_time), at

@@ -45,6 +45,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.runtime import commit_cost, drivers
 from openmsmq.runtime.commit_cost import Commit, InlineGuard
 from openmsmq.runtime.drivers import LoopDriver, ThreadDriver
+from openmsmq.runtime.due_timer import DueTimer
 from openmsmq.runtime.limits import FAULTS_LOGGED
 
 T = TypeVar("T")
@@ -808,6 +809,34 @@ def test_tasks_gather_while_a_commit_is_under_way(setting: Setting) -> None:
         assert setting.readable == ["first", *map(str, range(20))]
 
     run(setting, test)
+
+
+def test_what_is_due_does_not_count_from_the_end_of_a_commit(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk may be slow, and the core learns what time it is with the next call."""
+    given: list[float] = []
+    set_timer = DueTimer.set
+
+    def noted(self: DueTimer, passed: float = 0.0) -> None:
+        given.append(passed)
+        set_timer(self, passed)
+
+    monkeypatch.setattr(DueTimer, "set", noted)
+
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        dies = dying(setting, seconds=1000)
+        sent = asyncio.create_task(loop.driver.wait(lambda: setting.post(dies)))
+        await loop.committing()
+        given.clear()
+        later = setting.clock.now() + 2
+        await loop.until(lambda: setting.clock.now() > later)
+        setting.store.gate.set()
+        await sent
+
+    run(setting, test)
+    assert max(given) >= 2
 
 
 def test_a_task_gets_what_another_sends(setting: Setting) -> None:

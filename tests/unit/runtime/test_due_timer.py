@@ -43,6 +43,16 @@ def test_what_is_due_is_done_and_the_next_deadline_asked_for() -> None:
     asyncio.run(test())
 
 
+def test_time_that_has_passed_counts() -> None:
+    async def test() -> None:
+        plan = Plan(1000.0, None)
+        plan.timer.set(1000.0)
+        await ended(plan)
+        assert plan.done == 1
+
+    asyncio.run(asyncio.wait_for(test(), 20))
+
+
 def test_only_what_is_due_sooner_sets_it_anew() -> None:
     async def test() -> None:
         plan = Plan(1000.0, None)

@@ -25,7 +25,7 @@ _shift = Struct("<q")
 class Timeline:
     """How lifetimes count: seconds since 1970 as the clock would show without its jumps."""
 
-    __slots__ = ("_elapsed", "_wall", "exact", "jumps", "now", "shift", "wall")
+    __slots__ = ("_wall", "elapsed", "exact", "jumps", "now", "shift", "wall")
 
     def __init__(self, snapshot: Snapshot) -> None:
         raw = snapshot.get(Table.META, SHIFT_KEY)
@@ -39,7 +39,8 @@ class Timeline:
         "The same to a part of a second, but for what slow corrections take back."
         self.jumps = 0
         self._wall: float | None = None
-        self._elapsed = 0.0
+        self.elapsed = 0.0
+        "When the clock was looked at last, by a count of seconds that never jumps."
 
     @property
     def millis(self) -> int:
@@ -50,13 +51,13 @@ class Timeline:
         """What the clock shows now, and a count of seconds that never jumps; True if it jumped."""
         jumped = False
         if self._wall is not None:
-            passed = elapsed - self._elapsed
+            passed = elapsed - self.elapsed
             difference = wall - self._wall - passed
             if abs(difference) > JUMP + DRIFT * passed:
                 self.shift += round(difference)
                 self.jumps += 1
                 jumped = True
-        self._wall, self._elapsed = wall, elapsed
+        self._wall, self.elapsed = wall, elapsed
         self.wall = int(wall)
         self.now = max(self.now, self.wall - self.shift)
         self.exact = wall - self.shift
