@@ -227,10 +227,10 @@ class Core(EngineState):
         """Tell everybody that the commit is on disk, or that it is not."""
         assert self.batch is not None, "no commit is under way"
         batch, self.batch = self.batch, None
+        self._has_room = False
         self.readers.pause()
         if error is not None:
             self._forget_staged()
-            self._has_room = False
             has_room = isinstance(error, StorageFull) and self.store.make_room()
             self.operations.fail(error, has_room=has_room)
         else:
@@ -242,10 +242,6 @@ class Core(EngineState):
         """A commit is on disk: let readers see it."""
         self.numbers.message_id_end = self._message_id_end
         self.store.refresh()
-        try:
-            self._has_room = self.store.has_room()
-        except StorageError:  # the next one who needs room gets the error
-            self._has_room = False
         batch.apply()
         if batch.next_expiry != NEVER:
             self.expiry.expect(batch.next_expiry)

@@ -446,8 +446,9 @@ class LoopDriver:
     def _go_on_with(self, following: Writer | StorageFull | None) -> None:
         if following is None:
             self.is_busy = self._is_here = False
-        # The disk took its time, which the core does not know yet.
-        passed = self._clock.elapsed() - self._core.timeline.elapsed
+        passed = 0.0
+        if self._core.is_rescheduled:  # the disk took its time, which the core does not know yet
+            passed = self._clock.elapsed() - self._core.timeline.elapsed
         self._go_on(passed)
         if following is not None:
             self._write(following)

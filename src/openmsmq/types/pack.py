@@ -74,11 +74,13 @@ class PackedRun(NamedTuple):
 class Packer:
     """Writes the messages of one queue manager ([MS-MQDMPR] 3.1.7.1.30, 3.1.7.1.32)."""
 
-    __slots__ = ("_builder", "_computer")
+    __slots__ = ("_builder", "_computer", "_last")
 
     def __init__(self, source: UUID, *, computer: str = THIS_COMPUTER) -> None:
         """`computer` is what others know this one by: it replaces the `.` in names of queues."""
         self._computer = computer
+        self._last: tuple[FormatName | None, str] = None, ""
+        "Where messages went last, and its text."
         self._builder = lru_cache(maxsize=BUILDERS_MAX)(partial(_make_builder, source, computer))
 
     def pack(
@@ -123,7 +125,10 @@ class Packer:
         destinations, where another manager adds it. `MessageTooLarge` for a message that does not
         fit into a packet.
         """
-        queue = str(destination)
+        last = self._last
+        if last[0] is not destination:
+            last = self._last = destination, str(destination)
+        queue = last[1]
         default = INFINITE if time_to_reach_queue is None else time_to_reach_queue
         if transactional:
             headers = IN_TRANSACTION if headers is NO_HEADERS else _in_transaction(headers)

@@ -291,8 +291,8 @@ def test_a_message_that_was_taken_counts_until_it_is_gone(world: World) -> None:
 
 def test_a_disk_without_room_takes_no_new_messages_but_gives_out_old_ones(world: World) -> None:
     queue = world.queue()
+    world.send(queue, "a")
     world.store.room = False
-    world.send(queue, "a")  # whether there is room is known until the next commit
     before = state(world)
     with pytest.raises(StorageFull) as info:
         world.enqueuer.send(queue, [message("b")])
