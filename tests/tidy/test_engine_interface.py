@@ -42,7 +42,7 @@ USED = {
     | {"set_permissions", "settings", "timeline"},  # what dependent clients do and see
     "runtime": {"break_off", "finish_commit", "refuse", "retreat", "start_commit", "store"}
     | {"is_committing", "next_deadline", "operations_waiting", "stop", "wants_commit"}
-    | {"advance", "is_rescheduled", "operations"}
+    | {"advance", "is_rescheduled", "operations", "timeline"}
     | {"cancel_everywhere", "settings"},
     "service": STATE
     | {"audit", "dispatcher", "encryptor", "examiner", "is_hardened", "resolver", "state", "clock"}
