@@ -122,9 +122,9 @@ class Core(EngineState):
         self.examiner = Examiner()
         self.encryptor = Encryptor()
         self._is_low = False
+        "Flow control began because the disk runs low."
         self._has_room = False
         "The store has said so since the last commit."
-        "Flow control began because the disk runs low."
         self._after_commit: list[Callable[[], None]] = []
         self._message_id_end = 0
         "Up to where the commit under way reserves identifiers of messages."
@@ -419,7 +419,7 @@ class Core(EngineState):
 
     def watch_resources(self) -> None:
         """Let flow control begin when the disk runs low, and end when there is room again."""
-        if self._has_room and not self._is_low:
+        if self._has_room:
             return
         self._has_room = self.store.has_room()
         if self._has_room == self._is_low:
