@@ -228,19 +228,14 @@ class LmdbWriter(_Reader):
         """Write rows of several tables, first those that are appended, then remove others."""
         for table, rows in append.items():
             self.put_many(table, rows, append=True)
-        tables, transaction = self._tables, self._transaction
-        try:
-            for table, rows in put.items():
-                if len(rows) < _GATHER_FROM:
-                    for key, value in rows:
-                        transaction.put(key, value, True, True, False, tables[table])
-                else:
-                    transaction.cursor(tables[table]).putmulti(rows, True, True)
-            for table, keys in delete.items():
-                for key in keys:
-                    transaction.delete(key, b"", tables[table])
-        except lmdb.Error as error:
-            raise storage_error(error) from error
+        for table, rows in put.items():
+            if len(rows) < _GATHER_FROM:
+                for key, value in rows:
+                    self.put(table, key, value)
+            else:
+                self.put_many(table, rows)
+        for table, keys in delete.items():
+            self.delete_many(table, keys)
 
     def delete(self, table: Table, key: bytes) -> bool:
         """Remove one row; False if it was not there."""

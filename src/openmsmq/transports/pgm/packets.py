@@ -255,9 +255,8 @@ def _decode(raw: bytes) -> AnyPacket:
     is_data = kind in (PacketType.ODATA, PacketType.RDATA)
     if check == 0 and is_data:
         raise Malformed("PGM.Checksum", 6, "a data packet needs one")
-    if (
-        check and int.from_bytes(raw) % 0xFFFF
-    ):  # an odd byte at the end changes nothing: 256 has an inverse
+    # An odd byte at the end changes nothing, since 256 has an inverse.
+    if check and int.from_bytes(raw) % 0xFFFF:
         raise Malformed("PGM.Checksum", 6, "it is wrong")
     if is_data:
         number, trail = DATA.unpack_from(raw, HEADER.size)
