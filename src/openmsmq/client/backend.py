@@ -17,8 +17,7 @@ class Handle:
 
     def require(self, access: Access) -> None:
         """Refuse what the handle was not opened for."""
-        if access not in self.mode.access:
-            self.mode.require(access, self.name)
+        self.mode.require(access, self.name)
 
 
 class CursorHandle:

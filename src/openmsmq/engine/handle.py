@@ -95,8 +95,7 @@ class QueueHandle(SliceHolder):
             allowed = permitted_access(self.owner, self.queue, manager) & self.mode.access
             self._permitted = replace(self.mode, access=allowed)
             self._can_send = Access.SEND in allowed
-        if access not in self._permitted.access:
-            self._permitted.require(access, self.name)
+        self._permitted.require(access, self.name)
 
     def require_redirect(self, access: Access) -> None:
         """Refuse to take messages out of the queue, or to put them in, that are sent again.
