@@ -247,8 +247,10 @@ class LoopDriver:
         "Seconds that the disk took for the last one."
         self._operations = 0
         "What it does."
-        self.commits, self.write_time = 0, 0.0
-        "Commits that are over, and the seconds that it took to write the last one."
+        self._write_time = 0.0
+        "Seconds that it took to write the last one."
+        self.commits, self.held_time = 0, 0.0
+        "Commits that are over, and the seconds for which the last one held up the event loop."
         self._idle: asyncio.Future[None] | None = None
         "Who waits for the last commit."
         self.is_closed = False
@@ -402,7 +404,7 @@ class LoopDriver:
             self._do(core.store.abort, lambda _: self._retreat(error))
             return
         self._synced = time.perf_counter()
-        self.write_time = self._synced - self._started
+        self._write_time = self._synced - self._started
         self._do(self._commit_and_begin, self._finish)
 
     def _commit_and_begin(self) -> tuple[StorageFull | None, Writer | StorageFull | None]:
@@ -437,9 +439,12 @@ class LoopDriver:
         now = time.perf_counter()
         took, synced = now - self._started, now - self._synced
         if self._inline is not None:
-            self._inline.took(self.write_time + self._disk_time)
+            self._inline.took(self._write_time + self._disk_time)
         self.observer(Commit(self._operations, took, synced, error is not None))
         self._core.finish_commit(error)
+        self.held_time = self._write_time + time.perf_counter() - now
+        if self._is_here:
+            self.held_time += self._disk_time
         self._tell()
         self._go_on_with(following)
 

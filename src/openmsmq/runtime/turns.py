@@ -3,8 +3,8 @@
 An event loop handles all that is ready before it looks for more. A flood of packets would keep the
 requests of programs waiting, once for each step of a durable send; here such work gets a share of
 each round of the loop, and the rest of it waits for the next rounds, in its order. What it adds to
-the next commit is bounded, too, for the loop waits while a commit is written: as soon as that takes
-long there is less of it, and more again when it does not.
+the next commit is bounded, too, for the loop waits while a commit is written and answered: as soon
+as that takes long there is less of it, and more again when it does not.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ TURN_S: Final = SHARE_S
 "Seconds of the processor that a turn may take; the next one is shorter if it took more."
 COMMIT_SHARES_S: Final = (0.0005, 0.004)
 "Seconds of work between two commits, at least and at most."
-WRITE_MAX_S: Final = 0.003
-"Seconds that the loop may be held up by writing a commit before it is given less to write."
+HELD_MAX_S: Final = 0.002
+"Seconds that a commit may hold up the loop before the next one is given less to do."
 LESS: Final = 0.5
 "By how much a share changes after a commit that took longer than that."
 MORE: Final = 1.25
@@ -54,8 +54,8 @@ class Commits(Protocol):
         ...
 
     @property
-    def write_time(self) -> float:
-        """Seconds that the event loop took to write the last one."""
+    def held_time(self) -> float:
+        """Seconds for which the last one held up the event loop."""
         ...
 
 
@@ -128,7 +128,7 @@ class Turns:
         if commits.commits != self._commit:
             self._commit = commits.commits
             least, most = COMMIT_SHARES_S
-            change = LESS if commits.write_time > WRITE_MAX_S else MORE
+            change = LESS if commits.held_time > HELD_MAX_S else MORE
             self._commit_share = min(max(least, self._commit_share * change), most)
             self._commit_left = self._commit_share
         return self._commit_left > 0 or not commits.is_busy

@@ -1305,7 +1305,7 @@ def test_commits_of_a_loop_are_counted(setting: Setting) -> None:
         setting.store.gate.set()
         await sending
         assert driver.commits == before + 1
-        assert driver.write_time > 0
+        assert driver.held_time > 0
 
     run(setting, test)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from openmsmq.runtime.turns import COMMIT_SHARES_S, SHARE_S, WRITE_MAX_S, Turns
+from openmsmq.runtime.turns import COMMIT_SHARES_S, HELD_MAX_S, SHARE_S, Turns
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Bench:
     time: float = 0.0
     is_busy: bool = False
     commits: int = 0
-    write_time: float = 0.0
+    held_time: float = 0.0
     done: list[str] = field(default_factory=list)
 
     def work(self, name: str, pieces: int, cost: float = SHARE_S) -> Callable[[], bool]:
@@ -36,9 +36,9 @@ class Bench:
     def turns(self) -> Turns:
         return Turns(self, clock=lambda: self.time)
 
-    def commit(self, write_time: float = 0.0) -> None:
+    def commit(self, held_time: float = 0.0) -> None:
         self.commits += 1
-        self.write_time = write_time
+        self.held_time = held_time
 
     def take(self) -> str:
         done, self.done = self.done, []
@@ -164,8 +164,8 @@ def test_the_bound_follows_the_time_that_commits_take_to_be_written(bench: Bench
         bench.is_busy = True
         turns.add(bench.work("a", 10**6, COMMIT_SHARES_S[0] / 4))
         found = []
-        for write_time in [0.0] * 20 + [2 * WRITE_MAX_S] * 10:
-            bench.commit(write_time)
+        for held_time in [0.0] * 20 + [2 * HELD_MAX_S] * 10:
+            bench.commit(held_time)
             for _ in range(100):
                 await round_of_the_loop()
             await asyncio.sleep(0.003)
