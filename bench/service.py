@@ -93,15 +93,20 @@ def send_different(address: str, count: int) -> None:
     _send(address, count, batch)
 
 
-def receive(address: str, count: int) -> None:
-    """Take the id and the body of each."""
+def receive(address: str, count: int, *, pipelined: bool = False) -> None:
+    """Take the id and the body of each; what was taken is removed before this goes on."""
     with openmsmq.connect(address) as manager, manager.open_queue("bench") as queue:
         race.wait_for_start()
-        with queue.stream(PREFETCH) as stream:
+        with queue.stream(PREFETCH, pipelined=pipelined) as stream:
             for left, message in enumerate(stream, 1 - count):
                 assert len(message.body) >= len(race.BODY) // 2
                 if not left:
                     break
+
+
+def receive_pipelined(address: str, count: int) -> None:
+    """The same, going on while what was taken is removed, as with the acknowledgements of peers."""
+    receive(address, count, pipelined=True)
 
 
 async def one_at_a_time(address: str, clients: int, count: int) -> float:
