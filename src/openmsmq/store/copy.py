@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Final
 import lmdb
 
 from openmsmq.engine.storage.tables import Table
-from openmsmq.errors import StoreDamaged, StoreInUse, StoreMissing
+from openmsmq.errors import StorageError, StoreDamaged, StoreInUse, StoreMissing
 from openmsmq.store import files, pages
+from openmsmq.store.commit_log import LOG_FILE
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.format import FORMAT_KEY, read_format
 from openmsmq.store.limits import MAP_SIZE
 from openmsmq.store.lock import DirectoryLock, is_held, keep_files
 from openmsmq.store.pages import DATA_FILE
+from openmsmq.store.recovery import needs_recovery, recover, recover_alone
 from openmsmq.store.rows import LmdbSnapshot
 
 if TYPE_CHECKING:
@@ -106,6 +108,7 @@ class StoreReader:
 def read_along(directory: Path) -> Iterator[StoreReader]:
     """Read a store that another process may be working with."""
     require(directory)
+    _recover_at_rest(directory)
     with keep_files(directory):
         _check_at_rest(directory)
         with open_reader(directory) as reader:
@@ -168,6 +171,7 @@ def compact(directory: Path, progress: Progress = no_progress) -> tuple[int, int
     require(directory)
     data = directory / DATA_FILE
     with alone(directory):
+        recover_alone(directory)
         before = data.stat().st_size
         pages.check(data)
         with staging(directory) as folder:
@@ -190,6 +194,10 @@ def check_pages(directory: Path, progress: Progress = no_progress) -> None:
 def put_in_place(folder: Path, directory: Path) -> None:
     """Move a whole store from `folder` to `directory`, over the one that is there."""
     try:
+        with suppress(StorageError):  # it is what was kept of a damaged one
+            recover_alone(directory)
+        (directory / LOG_FILE).unlink(missing_ok=True)
+        sync_directory(directory)
         (folder / DATA_FILE).replace(directory / DATA_FILE)
         sync_directory(directory)
     except OSError as error:
@@ -239,6 +247,18 @@ def _write(source: int, target: Path, total: int, progress: Progress) -> Copied:
     except OSError as error:
         raise storage_error(error, target) from error
     return Copied(size, digest.hexdigest())
+
+
+def _recover_at_rest(directory: Path) -> None:
+    """See to what a crash has left, unless somebody uses the store, who has done so."""
+    if not needs_recovery(directory):
+        return
+    with suppress(StoreInUse):
+        lock = DirectoryLock(directory)
+        try:
+            recover(directory)
+        finally:
+            lock.release()
 
 
 def _check_at_rest(directory: Path) -> None:

@@ -9,7 +9,8 @@ import lmdb
 
 from openmsmq.errors import StorageError, StorageFailed, StorageFull, StoreDamaged, StoreDenied
 
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"What the system calls it if there is no room on the disk."
 _DENIED: Final = {
     errno.EACCES,
     errno.EPERM,
@@ -44,6 +45,6 @@ def storage_error(error: lmdb.Error | OSError, about: object = "") -> StorageErr
 
 def _of_system(code: int | None, detail: str) -> StorageError:
     """The error for a number of the system's."""
-    if code in _FULL:
+    if code in FULL:
         return StorageFull(detail)
     return StoreDenied(detail) if code in _DENIED else StorageFailed(detail)

@@ -1,6 +1,8 @@
 """The files of a store in their directory: making them, opening them, and giving nothing away.
 
 data.mdb        LMDB's pages; complete from its first moment, see `create`
+openmsmq.commits  commits that LMDB's file may lack after a power cut, see `commit_log.py`; only
+                  while the store is open, and after a crash
 lock.mdb        LMDB's table of readers, of no worth when the store is closed
 openmsmq.lock   lets one process in
 openmsmq.ballast  takes room, see `ballast.py`
@@ -54,8 +56,12 @@ def create(directory: Path) -> None:
         raise storage_error(error, directory) from error
 
 
-def open_environment(directory: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
+def open_environment(
+    directory: Path, map_size: int, *, readonly: bool = False, is_logged: bool = False
+) -> lmdb.Environment:
     """LMDB's environment, with as large a map as the system grants.
+
+    If its commits are logged, it does not wait for the disk itself.
 
     To read only, it may be opened while another process has it; LMDB then keeps the pages that
     are read until they are not needed any more.
@@ -67,6 +73,7 @@ def open_environment(directory: Path, map_size: int, *, readonly: bool = False) 
                 str(directory),
                 map_size=map_size,
                 readonly=readonly,
+                sync=not is_logged,
                 mode=0o600,
                 max_readers=READERS_MAX,
                 max_dbs=len(Table),

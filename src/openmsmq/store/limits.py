@@ -22,9 +22,21 @@ MAP_SIZE: Final = 1 << 40
 `StorageFull`.
 """
 
-READERS_MAX: Final = 8
+READERS_MAX: Final = 16
 """Readers of LMDB at the same time. At the limit: LMDB refuses to open another one; a manager needs
-four.
+six.
+"""
+
+LOGGED_MAX: Final = 64 * 1024
+"""Bytes of a commit that is added to the commit log. At the limit: LMDB's file is synced instead.
+"""
+
+SEGMENT_SIZE: Final = 2 * 1024 * 1024
+"""Bytes of each half of the commit log. At the limit: a commit waits until LMDB's file is synced.
+"""
+
+LOGGED_COMMITS_MAX: Final = 256
+"""Commits that are only in the log. At the limit: LMDB's file is synced, beside further commits.
 """
 
 FINDINGS_MAX: Final = 1000

@@ -1,4 +1,4 @@
-"""The store on disk: one LMDB environment, one writer, one snapshot.
+"""The store on disk: one LMDB environment, one writer, one snapshot, and a log of small commits.
 
 Let `refresh` follow every commit: a snapshot that stays behind keeps the pages of everything
 removed since, and the file grows. Cutting large values into chunks is up to the caller.
@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,11 +20,14 @@ from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFull, StoreMissing
 from openmsmq.store import directories, files, pages
 from openmsmq.store.ballast import Ballast
-from openmsmq.store.faults import storage_error
+from openmsmq.store.checkpoints import Checkpoints
+from openmsmq.store.faults import FULL, storage_error
 from openmsmq.store.fork import never_free, watch
 from openmsmq.store.format import FORMAT, FORMAT_KEY, migrate, read_format
 from openmsmq.store.limits import MAP_SIZE, RESERVE, WALK_MAX
 from openmsmq.store.lock import DirectoryLock
+from openmsmq.store.recovery import recover
+from openmsmq.store.redo import Redo
 from openmsmq.store.rows import LmdbSnapshot, LmdbWriter
 
 if TYPE_CHECKING:
@@ -46,12 +49,17 @@ class LmdbStore:
         environment: lmdb.Environment,
         reserve: int,
         ballast: Ballast,
+        checkpoints: Checkpoints | None,
     ) -> None:
         self._directory = directory
         self._lock = lock
         self._environment = environment
         self._reserve = reserve
         self._ballast = ballast
+        self._checkpoints = checkpoints
+        "None if there was no room for a log: LMDB waits for the disk itself."
+        self._redo = Redo()
+        "What the transaction changes."
         self._tables: Tables = files.open_tables(environment)
         self.snapshot = LmdbSnapshot(environment.begin(), self._tables, environment)
         "What was last committed and refreshed to."
@@ -93,6 +101,7 @@ class LmdbStore:
         try:
             if not data.exists():
                 files.create(path)
+            recover(path, map_size)
             pages.check(data, walk_max=walk_max)
             return cls._open_checked(path, lock, map_size, reserve, Ballast(path, ballast))
         except BaseException:
@@ -109,14 +118,19 @@ class LmdbStore:
         cls, directory: Path, lock: DirectoryLock, map_size: int, reserve: int, ballast: Ballast
     ) -> LmdbStore:
         try:
-            environment = files.open_environment(directory, map_size)
-            try:
-                store = cls(directory, lock, environment, reserve, ballast)
+            checkpoints = _checkpoints(directory)
+            with ExitStack() as opened:
+                if checkpoints is not None:
+                    opened.callback(checkpoints.close)
+                is_logged = checkpoints is not None
+                environment = files.open_environment(directory, map_size, is_logged=is_logged)
+                opened.callback(environment.close)
+                if checkpoints is not None:
+                    checkpoints.watch(environment)
+                store = cls(directory, lock, environment, reserve, ballast, checkpoints)
                 store._weigh()
                 store._migrate()
-            except BaseException:
-                environment.close()
-                raise
+                opened.pop_all()
         except (lmdb.Error, OSError) as error:
             raise storage_error(error, directory) from error
         return store
@@ -146,7 +160,8 @@ class LmdbStore:
         except lmdb.Error as error:
             raise storage_error(error, self._directory) from error
         self._thread = threading.get_ident()
-        return LmdbWriter(self._transaction, self._tables)
+        self._redo = Redo()
+        return LmdbWriter(self._transaction, self._tables, self._redo)
 
     def commit(self) -> None:
         """Make the transaction last; it is on disk when this returns.
@@ -156,11 +171,16 @@ class LmdbStore:
         self._unasked -= 1
         try:
             self._end().commit()
+            if self._checkpoints is not None:
+                self._checkpoints.keep(self._redo)
         except lmdb.Error as error:
             self._unasked = 0
+            self._reuse_pages()
             # LMDB calls it an I/O error when the last room on the disk took part of a write.
             if error.code == errno.EIO and self._is_disk_full():
                 raise StorageFull(str(self._directory)) from error
+            raise storage_error(error, self._directory) from error
+        except OSError as error:
             raise storage_error(error, self._directory) from error
         finally:
             self._has_room = self._unasked > 0
@@ -169,9 +189,20 @@ class LmdbStore:
             with suppress(OSError):
                 self._weigh()
 
+    def _reuse_pages(self) -> None:
+        """There may be little room: let no page wait for a checkpoint before it is used again.
+
+        A disk that fails will do so again at the next commit, which says so.
+        """
+        if self._checkpoints is not None and not self._checkpoints.is_bypassed:
+            self._checkpoints.is_bypassed = True
+            with suppress(lmdb.Error, OSError):
+                self._checkpoints.make()
+
     def abort(self) -> None:
         """Forget the transaction."""
         self._end().abort()
+        self._reuse_pages()
 
     def _end(self) -> Transaction:
         transaction = self._transaction
@@ -199,6 +230,8 @@ class LmdbStore:
                 room = self._room()
                 self._takes_ballast = not self._ballast.is_held
                 self._has_room = room >= self._reserve
+                if self._checkpoints is not None:
+                    self._checkpoints.is_bypassed = not self._has_room
                 self._unasked = COMMITS_UNASKED if room >= self._reserve + PLENTY else 0
             except (lmdb.Error, OSError) as error:
                 raise storage_error(error, self._directory) from error
@@ -232,7 +265,11 @@ class LmdbStore:
         """This is a forked child: the store stays the parent's."""
         if self._is_open:
             self._is_open = False
-            for part in (self._environment, self._transaction, self.snapshot.transaction):
+            parts = [self._environment, self._transaction, self.snapshot.transaction]
+            if self._checkpoints is not None:
+                parts += self._checkpoints.pins
+                self._checkpoints.leave()
+            for part in parts:
                 never_free(part)
             self._lock.leave()
 
@@ -244,5 +281,17 @@ class LmdbStore:
             self.abort()
         self._is_open = False
         self.snapshot.end()
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self._environment.close()
         self._lock.release()
+
+
+def _checkpoints(directory: Path) -> Checkpoints | None:
+    """What makes commits last; None if the disk has no room for a log."""
+    try:
+        return Checkpoints(directory)
+    except OSError as error:
+        if error.errno in FULL:
+            return None
+        raise

@@ -6,7 +6,9 @@ signal. So what could do that is found here, with plain reads, before LMDB sees 
 
 from __future__ import annotations
 
+import os
 import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -32,6 +34,8 @@ _META: Final = struct.Struct("=Q2xH4x 4sI16x IH34xQ 4xH34xQ QQ")
 _MAGIC_AT: Final = 16
 _MAGIC_AT_LATER: Final = 24  # in LMDB 1.0, whose page headers are longer
 assert _META.size == _MAGIC_AT + 136
+META_SIZE: Final = _META.size
+"Bytes of a meta page that mean something."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,44 @@ class _Meta:
             (self.transaction % 2 == number or not self.transaction, "it was written out of turn"),
         )
         return next((text for holds, text in whole if not holds), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where everything is in a data file at one moment: what its two meta pages say.
+
+    LMDB never writes over a page that may still be read. As long as a transaction reads what the
+    meta pages tell of, that is all there, whatever was written later.
+    """
+
+    page_size: int
+    metas: tuple[bytes, bytes]
+    roots: int
+    "A checksum of the pages with which the trees begin: another file has others."
+
+    @classmethod
+    def read(cls, file: int) -> Anchor:
+        """Where everything is now in a file that was checked, and is not written to meanwhile."""
+        first = os.pread(file, META_SIZE, 0)
+        page_size = _Meta(*_META.unpack(first)).page_size
+        metas = (first, os.pread(file, META_SIZE, page_size))
+        return cls(page_size, metas, _roots(file, page_size, metas))
+
+    def is_in(self, file: int) -> bool:
+        """Whether what it tells of is there."""
+        return _roots(file, self.page_size, self.metas) == self.roots
+
+    def put_back(self, file: int) -> None:
+        """Let the file be again what it was then."""
+        for number, meta in enumerate(self.metas):
+            os.pwrite(file, meta, number * self.page_size)
+        os.fsync(file)
+
+
+def _roots(file: int, page_size: int, metas: tuple[bytes, bytes]) -> int:
+    latest = max((_Meta(*_META.unpack(meta)) for meta in metas), key=lambda meta: meta.transaction)
+    roots = [root for root in (latest.free_root, latest.main_root) if root != _NO_PAGE]
+    return zlib.crc32(b"".join(os.pread(file, page_size, root * page_size) for root in roots))
 
 
 def check(path: Path, *, walk_max: int = WALK_MAX) -> None:

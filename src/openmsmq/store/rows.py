@@ -10,6 +10,7 @@ import lmdb
 
 from openmsmq.engine.storage.tables import Keys, Rows, Table
 from openmsmq.store.faults import storage_error
+from openmsmq.store.redo import Redo
 
 if TYPE_CHECKING:
     Transaction = lmdb.Transaction[bytes]
@@ -178,7 +179,11 @@ class LmdbWriter(_Reader):
     After an error nothing of it can be committed.
     """
 
-    __slots__ = ()
+    __slots__ = ("_redo",)
+
+    def __init__(self, transaction: Transaction, tables: Tables, redo: Redo) -> None:
+        super().__init__(transaction, tables)
+        self._redo = redo
 
     def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows with first <= key < end, in rising order."""
@@ -212,11 +217,14 @@ class LmdbWriter(_Reader):
             self._transaction.put(key, value, True, True, False, self._tables[table])
         except lmdb.Error as error:
             raise storage_error(error) from error
+        self._redo.put(table, key, value)
 
     def put_many(
         self, table: Table, rows: Iterable[tuple[bytes, bytes]], *, append: bool = False
     ) -> None:
         """Write rows; with `append`, all their keys rise and lie above those in the table."""
+        rows = rows if isinstance(rows, list) else list(rows)
+        self._redo.put_all(table, rows)
         try:
             cursor = self._transaction.cursor(self._tables[table])
             given, written = cursor.putmulti(rows, True, True, append)
@@ -239,6 +247,7 @@ class LmdbWriter(_Reader):
 
     def delete(self, table: Table, key: bytes) -> bool:
         """Remove one row; False if it was not there."""
+        self._redo.delete(table, key)
         try:
             return self._transaction.delete(key, b"", self._tables[table])
         except lmdb.Error as error:
@@ -246,9 +255,10 @@ class LmdbWriter(_Reader):
 
     def delete_many(self, table: Table, keys: Iterable[bytes]) -> None:
         """Remove rows; those that are not there are no error."""
-        delete, rows = self._transaction.delete, self._tables[table]
+        delete, rows, redo = self._transaction.delete, self._tables[table], self._redo
         try:
             for key in keys:
+                redo.delete(table, key)
                 delete(key, b"", rows)
         except lmdb.Error as error:
             raise storage_error(error) from error

@@ -233,7 +233,8 @@ def test_a_file_that_lacks_free_pages_at_its_end_is_whole(tmp_path: Path) -> Non
     with closing(LmdbStore.open(tmp_path)) as store:
         commit(store, ROWS)
         commit(store, [(b"%03d" % n, bytes(4000)) for n in range(100)], Table.PACKETS)
-        for _ in range(4):
+    for _ in range(4):
+        with closing(LmdbStore.open(tmp_path)) as store:
             store.begin().delete_many(Table.PACKETS, [b"%03d" % n for n in range(100)])
             store.commit()
             commit(store, ROWS)

@@ -13,6 +13,7 @@ from tests.unit.store.contract import END, ROWS, commit, contents
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StoreDamaged
 from openmsmq.store.lmdb import LmdbStore
+from openmsmq.store.redo import Redo
 from openmsmq.store.rows import LmdbSnapshot, LmdbWriter
 
 
@@ -83,7 +84,7 @@ def test_damage_found_while_working_is_said_so() -> None:
     tables = tuple(None for _ in Table)
     environment: lmdb.Environment = Broken()  # type: ignore[assignment]  # stands in for it
     snapshot = LmdbSnapshot(broken, tables, environment)  # type: ignore[arg-type]  # no table is looked at
-    writer = LmdbWriter(broken, tables)  # type: ignore[arg-type]  # no table is looked at
+    writer = LmdbWriter(broken, tables, Redo())  # type: ignore[arg-type]  # no table is looked at
     calls: list[Callable[[], object]] = [
         lambda: snapshot.get(Table.INDEX, b"k"),
         lambda: snapshot.get_many(Table.INDEX, [b"k"]),

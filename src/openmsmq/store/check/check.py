@@ -63,6 +63,7 @@ from openmsmq.store.copy import Progress, no_progress
 from openmsmq.store.limits import FINDINGS_MAX, REFERENCES_IN_MEMORY
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.pages import DATA_FILE
+from openmsmq.store.recovery import recover
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 from openmsmq.types.queues import VISIBLE, QueueKind
 
@@ -111,6 +112,7 @@ def check(directory: Path, progress: Progress = no_progress) -> Report:
     lock = DirectoryLock(directory)
     size = (directory / DATA_FILE).stat().st_size
     try:
+        recover(directory)
         copying.check_pages(directory, progress)
         with copying.open_reader(directory) as reader:
             return replace(check_tables(reader.snapshot, reader.rows, progress), size=size)
