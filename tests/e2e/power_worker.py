@@ -11,10 +11,14 @@ import json
 import os
 import random
 import sys
+import threading
+import time
 from typing import Any, Final
 
 import openmsmq
 from openmsmq import Manager, Message
+from openmsmq.store import checkpoints
+from openmsmq.store.commit_log import sync
 
 PLAIN: Final = ("a", "b")
 TRANSACTIONAL: Final = "t"
@@ -22,6 +26,7 @@ SUB: Final = "a;later"
 READER: Final = "reader"
 MARK: Final = "STATE "
 SIZES: Final = (0, 10, 300, 3000, 9000, 60_000)
+LOGGED_COMMITS_MAX: Final = 7
 State = dict[str, Any]
 
 
@@ -188,9 +193,18 @@ class Work:
             self.queues["new"] = []
 
 
+def sync_late(file: int) -> None:
+    """Give commits time to come before a thread has synced LMDB's file beside them."""
+    if threading.current_thread() is not threading.main_thread():
+        time.sleep(random.choice((0.0, 0.01)))
+    sync(file)
+
+
 def main() -> None:
     """What the command line asks for."""
     directory, seed, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    checkpoints.LOGGED_COMMITS_MAX = LOGGED_COMMITS_MAX  # type: ignore[misc]  # else few are made
+    checkpoints.sync = sync_late
     with openmsmq.open(directory) as manager:
         work = Work(manager, seed)
         os.write(1, f"{MARK}{json.dumps(work.state)}\n".encode())

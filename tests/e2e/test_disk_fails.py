@@ -13,17 +13,21 @@ from tools.generate_docs import ROOT
 import openmsmq
 from openmsmq import Message
 from openmsmq.errors import MQError
+from openmsmq.store.commit_log import LOG_FILE
 from tests.e2e.managers import PATIENCE
 
 pytestmark = pytest.mark.slow
 
 COUNT = 100
 "Messages, more than are sent before the disk fails."
+DATA, LOG = "data.mdb", LOG_FILE
 FAULTS = [
-    *(f"pwrite64:error=EIO:when={number}+" for number in range(15, 19)),
-    "fdatasync:error=EIO:when=8+",
+    *(((DATA, LOG), f"pwrite64:error=EIO:when={number}+") for number in range(15, 19)),
+    ((LOG,), "pwrite64:error=EIO:when=8+"),
+    ((LOG,), "fdatasync:error=EIO:when=8+"),
 ]
-"LMDB writes pages, syncs them, and writes the page that makes the commit count; in turn."
+"LMDB writes pages, and the one that makes the commit count; the commit is added to the log."
+Fault = tuple[tuple[str, ...], str]
 
 EMBEDDED = """
 import sys
@@ -49,13 +53,14 @@ print("closed", flush=True)
 """
 
 
-def traced(fault: str, folder: Path, command: list[str]) -> list[str]:
-    """A command whose calls on the data file fail."""
+def traced(fault: Fault, folder: Path, command: list[str]) -> list[str]:
+    """A command whose calls on these files fail."""
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("strace is not installed")
-    quiet = ["-o", "/dev/null", "-P", str(folder / "data.mdb")]
-    return [strace, "-f", *quiet, "-e", f"inject={fault}", *command]
+    files, calls = fault
+    quiet = ["-o", "/dev/null", *(part for name in files for part in ("-P", str(folder / name)))]
+    return [strace, "-f", *quiet, "-e", f"inject={calls}", *command]
 
 
 @pytest.fixture
@@ -82,7 +87,7 @@ def check(data: Path, acknowledged: list[int]) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_an_embedded_manager_is_closed(data: Path, fault: str) -> None:
+def test_an_embedded_manager_is_closed(data: Path, fault: Fault) -> None:
     command = traced(fault, data, [sys.executable, "-c", EMBEDDED, str(data), str(COUNT)])
     done = subprocess.run(
         command, check=False, capture_output=True, text=True, cwd=ROOT, timeout=2 * PATIENCE
@@ -107,7 +112,7 @@ def send(queue: openmsmq.Queue) -> list[int]:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_service_ends_with_an_error(data: Path, fault: str) -> None:
+def test_a_service_ends_with_an_error(data: Path, fault: Fault) -> None:
     ready, socket = data.parent / "ready", data.parent / "app"
     serve = [sys.executable, "-m", "openmsmq", "serve", "--data", str(data)]
     listeners = ["--app-port", "off", "--binary-port", "off", "--console-port", "off"]

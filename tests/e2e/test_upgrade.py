@@ -42,7 +42,7 @@ from tests.e2e.managers import (
 
 ROOT = Path(__file__).parents[2]
 STORES = ROOT / "tests" / "fixtures" / "stores"
-FORMATS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+FORMATS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 "Those of which a store is kept."
 OLD_CODE = {
     3: "6438079",

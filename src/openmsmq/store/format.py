@@ -19,9 +19,10 @@ from openmsmq.store.migrations import (
     to_10,
     to_11,
     to_12,
+    to_13,
 )
 
-FORMAT: Final = 12
+FORMAT: Final = 13
 "The version that this program reads and writes."
 FORMAT_KEY: Final = b"format"
 _MARK: Final = b"OpenMSMQ "
@@ -39,6 +40,7 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {
     9: to_10,
     10: to_11,
     11: to_12,
+    12: to_13,
 }
 "From each older version to the next; each sees the rows as the one before has left them."
 

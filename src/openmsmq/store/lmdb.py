@@ -230,8 +230,6 @@ class LmdbStore:
                 room = self._room()
                 self._takes_ballast = not self._ballast.is_held
                 self._has_room = room >= self._reserve
-                if self._checkpoints is not None:
-                    self._checkpoints.is_bypassed = not self._has_room
                 self._unasked = COMMITS_UNASKED if room >= self._reserve + PLENTY else 0
             except (lmdb.Error, OSError) as error:
                 raise storage_error(error, self._directory) from error
@@ -245,6 +243,8 @@ class LmdbStore:
         page_size, used = self.snapshot.pages()
         in_file = info["last_pgno"] + 1
         growth = min(self._disk_space(), info["map_size"] - in_file * page_size)
+        if self._checkpoints is not None:  # where a file cannot grow, unused pages are wanted soon
+            self._checkpoints.is_bypassed = growth < self._reserve
         return growth + max(in_file - used, 0) * page_size
 
     def make_room(self) -> bool:

@@ -130,6 +130,10 @@ def to_12(writer: Writer) -> None:
     """Format 12: runs of queues here may expire, too; there are none so far that do."""
 
 
+def to_13(writer: Writer) -> None:
+    """Format 13: a log may hold what the tables lack, which older programs do not know."""
+
+
 def _outgoing_sequences(writer: Writer) -> None:
     """All destinations shared one TimeStamp and one series of Ordinals.
 

@@ -11,13 +11,13 @@ from openmsmq.store.memory import MemoryStore
 
 
 def test_the_row_says_the_version() -> None:
-    assert format_row() == b"OpenMSMQ 12"
-    assert read_format(format_row(), "here") == FORMAT == 12
+    assert format_row() == b"OpenMSMQ 13"
+    assert read_format(format_row(), "here") == FORMAT == 13
 
 
 def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(StoreTooNew, match="here has format 13, this program knows 12"):
-        read_format(format_row(13), "here")
+    with pytest.raises(StoreTooNew, match="here has format 14, this program knows 13"):
+        read_format(format_row(14), "here")
 
 
 @pytest.mark.parametrize("row", [None, b"", b"1", b"Other 1"])
