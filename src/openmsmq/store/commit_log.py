@@ -7,8 +7,8 @@ synced at checkpoints (`checkpoints.py`), and what came after the last one is in
     0       two headers in turn, so that one of them is whole
     8192    two segments; records go to one of them, and at a checkpoint to the other
 
-A record is the size of what follows, a checksum, its number, and a `Redo`. Numbers rise by one: what
-is left of earlier records in the same place does not count.
+A record is the size of what follows, a checksum, its number, and a `Redo`. Numbers rise by one:
+what is left of earlier records in the same place does not count.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class _Header:
         packed = os.pread(file, _HEADER.size + _CHECKSUM.size, place)
         if len(packed) < _HEADER.size + _CHECKSUM.size:
             return None
-        magic, *fields, page_size, first, second, roots = _HEADER.unpack_from(packed)
-        if magic != _MAGIC or _CHECKSUM.unpack_from(packed, _HEADER.size) != (
-            zlib.crc32(packed[: _HEADER.size]),
-        ):
+        checksum = zlib.crc32(packed[: _HEADER.size])
+        magic, generation, epoch, start, number, *anchor = _HEADER.unpack_from(packed)
+        if magic != _MAGIC or _CHECKSUM.unpack_from(packed, _HEADER.size) != (checksum,):
             return None
-        return cls(*fields, Anchor(page_size, (first, second), roots))
+        page_size, first, second, roots = anchor
+        return cls(generation, epoch, start, number, Anchor(page_size, (first, second), roots))
 
 
 class CommitLog:
@@ -119,7 +119,9 @@ class CommitLog:
         at, end = self._at, self._at + len(record)
         if end > self._size:
             self._size = end + _STEP
-            record += bytes(_STEP)  # at the end of the second segment these are too many, and harmless
+            record += bytes(
+                _STEP
+            )  # at the end of the second segment these are too many, and harmless
         try:
             if os.pwrite(self._file, record, at) < end - at:
                 return False

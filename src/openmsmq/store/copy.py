@@ -250,7 +250,7 @@ def _write(source: int, target: Path, total: int, progress: Progress) -> Copied:
 
 
 def _recover_at_rest(directory: Path) -> None:
-    """See to what a crash has left, unless somebody uses the store, who has done so."""
+    """See to what a crash has left, unless a process uses the store, which has done so."""
     if not needs_recovery(directory):
         return
     with suppress(StoreInUse):

@@ -16,7 +16,8 @@ from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.limits import MAP_SIZE, WALK_MAX
 from openmsmq.store.lock import keep_files
-from openmsmq.store.redo import do_again
+from openmsmq.store.redo import Redo, do_again
+from openmsmq.store.rows import LmdbWriter
 
 _REMEDY: Final = (
     "put the two files of one copy here, or remove {log} if what it holds is not wanted"
@@ -24,7 +25,7 @@ _REMEDY: Final = (
 
 
 def needs_recovery(directory: Path) -> bool:
-    """Whether who used the store last did not close it, if nobody uses it now."""
+    """Whether the store is open, or the process that used it last did not close it."""
     return (directory / LOG_FILE).exists()
 
 
@@ -71,7 +72,8 @@ def _replay(directory: Path, map_size: int, records: list[bytes]) -> None:
     try:
         tables = files.open_tables(environment)
         with environment.begin(write=True) as transaction:
+            writer = LmdbWriter(transaction, tables, Redo())
             for record in records:
-                do_again(record, transaction, tables)
+                do_again(record, writer)
     finally:
         environment.close()

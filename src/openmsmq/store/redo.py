@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.store.limits import LOGGED_MAX
-
-if TYPE_CHECKING:
-    from openmsmq.store.rows import Tables, Transaction
 
 _HEAD: Final = struct.Struct("<BHI")
 _REMOVED: Final = 0xFFFFFFFF
@@ -61,7 +58,7 @@ class Redo:
         return b"".join(self._parts)
 
 
-def do_again(packed: bytes, transaction: Transaction, tables: Tables) -> None:
+def do_again(packed: bytes, writer: Writer) -> None:
     """Change the same rows in the same way."""
     at = 0
     while at < len(packed):
@@ -69,8 +66,8 @@ def do_again(packed: bytes, transaction: Transaction, tables: Tables) -> None:
         value_at = at + _HEAD.size + key_size
         key = packed[at + _HEAD.size : value_at]
         if size == _REMOVED:
-            transaction.delete(key, b"", tables[table])
+            writer.delete(Table(table), key)
             at = value_at
         else:
             at = value_at + size
-            transaction.put(key, packed[value_at:at], True, True, False, tables[table])
+            writer.put(Table(table), key, packed[value_at:at])
