@@ -212,8 +212,7 @@ class End:
         return cls(handle, transaction, action, Struct(f"<{count}Q").unpack(lookups))
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """SEND: messages for a queue."""
 
     handle: int
@@ -238,7 +237,7 @@ class Send:
     @classmethod
     def decode(cls, payload: bytes) -> Self:
         """The value of a payload; its packets are not looked into."""
-        with suppress(StructError):
+        try:
             handle, transaction, count = SEND_HEAD.unpack_from(payload)
             if count <= len(payload) // _SEND_ITEM_MIN:
                 packets: list[bytes] = []
@@ -250,6 +249,8 @@ class Send:
                     add(payload[start:end])
                 if end == len(payload):
                     return cls(handle, transaction, tuple(packets))
+        except StructError:
+            pass
         _explain(payload, _SEND_FIELDS, ())
 
 

@@ -250,11 +250,15 @@ class AppSession(SessionContext):
         self._begin_send(frame.id, partial(opened.send_run, send.packets, send.count, transaction))
 
     def _begin_send(self, number: int, make: Callable[[], Future[Sequence[SentId]]]) -> None:
-        def sent(ids: Sequence[SentId]) -> None:
+        def answered(sent: Future[Sequence[SentId]]) -> None:
+            if sent.error is not None:
+                self.fail(number, sent.error)
+                return
+            ids = sent.value
             assert isinstance(ids, MessageIds), "they count up"
-            self.answer(number, Kind.SENT, Sent(ids.first, ids.size).encode())
+            self.answer(number, Kind.SENT, Sent.LAYOUT.pack(ids.first, ids.size))
 
-        self.begin(number, make, sent)
+        self.driver.begin(make, answered)
 
     def _post(self, frame: Frame) -> None:
         post = Post.decode(frame.payload)
