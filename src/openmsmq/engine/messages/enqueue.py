@@ -25,6 +25,7 @@ from openmsmq.errors import (
     StorageFull,
     TransactionUsage,
 )
+from openmsmq.limits import NO_QUOTA
 from openmsmq.packet.view import PacketView
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
@@ -202,8 +203,8 @@ class Enqueuer:
         in_transaction = _check_usage(queue, transaction)
         if queue.transfer is not None and queue.transfer.is_multicast:
             _check_multicast(queue, messages, in_transaction=in_transaction)
-        express = _size([message for message in messages if message.express])
-        self._check_room(queue, _size(messages), express)
+        express = [message for message in messages if message.express]
+        self._check_room(queue, _size(messages), _size(express) if express else 0)
 
     def check_run(
         self, queue: ManagedQueue, size: int, transaction: ManagedTransaction | None
@@ -216,12 +217,12 @@ class Enqueuer:
         """Refuse what there is no room for: `size` bytes, some of them express."""
         core = self._core
         machine = core.settings.quota
-        if not within_quota(machine, core.total_size, size):
+        if machine is not None and not within_quota(machine, core.total_size, size):
             raise MachineQuotaExceeded(
                 f"sending {size} bytes would exceed the machine quota of {machine} KiB"
             )
         quota = queue.properties.quota
-        if not within_quota(quota, queue.quota_size, size):
+        if quota != NO_QUOTA and not within_quota(quota, queue.quota_size, size):
             raise QueueQuotaExceeded(
                 f"sending {size} bytes would exceed the quota of {queue.name}, {quota} KiB"
             )

@@ -56,6 +56,8 @@ class Sender:
         self._core = core
         self._computer = computer
         self._packer = Packer(core.identity, computer=computer)
+        self._stamper_here = lru_cache(maxsize=1024)(self._new_stamper_here)
+        "Stamps plain messages to a queue here, given its name."
         self._enqueuer = Enqueuer(core)
 
     def send(
@@ -138,6 +140,8 @@ class Sender:
         `Malformed` if one of them is none that a program may send.
         """
         core = self._core
+        if len(packets) == 1 and transaction is None and delivery is None and _is_one_here(queue):
+            return self._send_one(queue, packets[0], caller)
         several = _headers(queue.name) if queue.members else NO_HEADERS
 
         def stamp(target: ManagedQueue, first_id: int) -> list[NewMessage]:
@@ -151,6 +155,25 @@ class Sender:
             return self._new(target, stamped, transactional=transactional)
 
         return self._send(queue, len(packets), stamp, transaction, delivery, caller)
+
+    def _send_one(
+        self, queue: ManagedQueue, packet: bytes, caller: Caller
+    ) -> Future[Sequence[SentId]]:
+        """Send one message to a queue here, outside transactions."""
+        core = self._core
+        first_id = core.numbers.message_id + 1
+        stamper = self._stamper_here(queue.name)
+        whole, way = stamper.stamp_one(packet, first_id, core.timeline.wall)
+        new = self._new(queue, [Stamped(way, [whole])], transactional=False)
+        if not has_message_ids(core.numbers, 1):
+            _refuse_express([(queue, new)])
+        core.take_message_ids(1)
+        ids = MessageIds(core.identity, first_id, 1)
+        return self._enqueuer.send(queue, new, None, caller, ids)
+
+    def _new_stamper_here(self, name: str) -> Stamper:
+        goal = _direct_name(self._computer, name)
+        return _stamper(self._core.identity, goal, NO_GUID, NO_HEADERS, INFINITE)
 
     def send_run(
         self,
@@ -419,6 +442,11 @@ class Sender:
                 owed |= _PRIVATE
             new.append(NewMessage(packet, priority, expires, express, owed))
         return new
+
+
+def _is_one_here(queue: ManagedQueue) -> bool:
+    """Whether messages to a queue go into one of this manager."""
+    return queue.kind is not QueueKind.OUTGOING and not queue.members
 
 
 def _is_transactional(transaction: ManagedTransaction | None, queue: ManagedQueue) -> bool:

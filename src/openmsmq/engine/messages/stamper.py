@@ -186,7 +186,7 @@ class Stamper:
                 )
                 stamped.append(join(parts))
                 continue
-            whole, way = self._stamp(packet, number, sent_time)
+            whole, way = self.stamp_one(packet, number, sent_time)
             if way != last:
                 last, model = way, None  # the model goes another way
                 stamped = []
@@ -210,7 +210,7 @@ class Stamper:
         if not size or not count or first_id + count > U32_MAX:
             return None
         first = packets[:size]
-        stamped, way = self._stamp(first, first_id, sent_time)
+        stamped, way = self.stamp_one(first, first_id, sent_time)
         offset = FLAGS + len(self._front.written)
         is_plain = not self._front.flags & UserFlags.SH and _plain(first, offset) is not None
         if not is_plain or self._headers.after_properties:
@@ -228,8 +228,8 @@ class Stamper:
             return _stamp_anew(packets, count, first, front, offset, first_id, way)
         return _stamp_uneven(packets, count, first, offset, first_id, sent_time, way)
 
-    def _stamp(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, DeliveryFields]:
-        """One message."""
+    def stamp_one(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, DeliveryFields]:
+        """One message: how it is sent, and its way."""
         written, flags, names = self._front
         if not written or not packet.startswith(written, FLAGS):
             self._front = written, flags, names = self._learn(packet)
