@@ -219,6 +219,8 @@ class Batch(PacketRows):
         self, queue: ManagedQueue, messages: Sequence[NewMessage], by: str
     ) -> list[int]:
         """Store messages with a row for each."""
+        if len(messages) == 1:
+            return [self._insert_row(queue, messages[0], by)]
         packets = [message[0] for message in messages]
         return self.insert_stored_many(
             queue,
@@ -230,6 +232,16 @@ class Batch(PacketRows):
             identifiers(packets) if self.keeps_history else b"",
             by,
         )
+
+    def _insert_row(self, queue: ManagedQueue, message: NewMessage, by: str) -> int:
+        """The same with one message, as programs send them that wait for each."""
+        packet, priority, expires, _, flags, *_ = message
+        number, ids = self.store_packet(packet), identifiers((packet,))
+        record = Record(number, len(packet), self.now, expires, flags=flags)
+        lookup = self.insert_stored(queue, priority, record)
+        self.note(Event.ARRIVED, queue, (lookup,), ids, by, outgoing_name(queue))
+        self._counted[Event.ARRIVED.word] += 1
+        return lookup
 
     def insert_stored_many(
         self,

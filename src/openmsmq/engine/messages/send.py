@@ -164,7 +164,7 @@ class Sender:
         first_id = core.numbers.message_id + 1
         stamper = self._stamper_here(queue.name)
         whole, way = stamper.stamp_one(packet, first_id, core.timeline.wall)
-        new = self._new(queue, [Stamped(way, [whole])], transactional=False)
+        new = [NewMessage(whole, *self._facts(queue, way, transactional=False))]
         if not has_message_ids(core.numbers, 1):
             _refuse_express([(queue, new)])
         core.take_message_ids(1)
@@ -365,21 +365,27 @@ class Sender:
         self, queue: ManagedQueue, stamped: list[Stamped], *, transactional: bool
     ) -> list[NewMessage]:
         """What the rules want to know of packets that were stamped."""
-        start = self._core.timeline.now
         new: list[NewMessage] = []
-        for (priority, reach, receive, flags, acknowledge, letters, private), packets in stamped:
-            expires = _expires(start, reach, receive, queue)
-            owed = 0
-            if acknowledge or transactional or flags & _JOURNALING:
-                owed = owed_for(flags, acknowledge)
-            if letters:
-                owed |= self._own_letters(letters, owed)
-            if private:
-                owed |= _PRIVATE
-            express = not flags & UserFlags.DM
-            make, rest = tuple.__new__, (priority, expires, express, owed, 0, b"")
-            new += [make(NewMessage, (packet, *rest)) for packet in packets]  # saves 0.3 µs
+        for way, packets in stamped:
+            facts = *self._facts(queue, way, transactional=transactional), 0, b""
+            make = tuple.__new__
+            new += [make(NewMessage, (packet, *facts)) for packet in packets]  # saves 0.3 µs
         return new
+
+    def _facts(
+        self, queue: ManagedQueue, way: DeliveryFields, *, transactional: bool
+    ) -> tuple[int, int, bool, int]:
+        """The priority of messages, when they expire, whether they are express, what is owed."""
+        priority, reach, receive, flags, acknowledge, letters, private = way
+        expires = _expires(self._core.timeline.now, reach, receive, queue)
+        owed = 0
+        if acknowledge or transactional or flags & _JOURNALING:
+            owed = owed_for(flags, acknowledge)
+        if letters:
+            owed |= self._own_letters(letters, owed)
+        if private:
+            owed |= _PRIVATE
+        return priority, expires, not flags & UserFlags.DM, owed
 
     def _own_letters(self, path: str, owed: int) -> int:
         """What is owed beside for a message that names a dead-letter queue, which must be one."""

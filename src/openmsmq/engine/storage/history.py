@@ -11,8 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import IntEnum
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import islice
 from struct import Struct, pack
 from typing import Final, NamedTuple
 
@@ -255,8 +254,9 @@ class History:
     def committed(self, state: PageRange, written: int) -> None:
         """The pages are on disk, with some of the events that waited."""
         self.state = state
-        self.pending_size -= sum(len(piece) for _, piece in self.pending[:written])
-        del self.pending[:written]
+        if written:
+            self.pending_size -= sum(len(piece) for _, piece in self.pending[:written])
+            del self.pending[:written]
 
     def of(self, snapshot: Snapshot, identifier: bytes) -> list[Happened]:
         """All that is known of a message, oldest first."""
@@ -284,7 +284,7 @@ class History:
         Place 0 stands for the end. Messages that were moved away are known by the name of the
         queue. A look takes a bounded number of pages: it may find fewer events than there are.
         """
-        pending = list(_pages(self.pending))
+        pending = _pages(self.pending)
         end = self.state.next + len(pending)
         number, offset = divmod(before or end * _PLACES, _PLACES)
         number = min(number, end - 1) if offset else min(number, end) - 1
@@ -313,19 +313,17 @@ class History:
         yield from _pages(self.pending)
 
 
-def _pages(events: Iterable[Timed]) -> Iterator[bytes]:
+def _pages(events: Iterable[Timed]) -> list[bytes]:
     """Events gathered into pages, each of one second."""
-    for now, group in groupby(events, key=itemgetter(0)):
-        start = _page.pack(now)
-        page: list[bytes] = [start]
-        size = len(start)
-        for _, event in group:
-            if size + len(event) > PAGE_SIZE and len(page) > 1:
-                yield b"".join(page)
-                page, size = [start], len(start)
-            page.append(event)
-            size += len(event)
-        yield b"".join(page)
+    pages: list[list[bytes]] = []
+    second, size = -1, 0
+    for now, event in events:
+        size += len(event)
+        if now != second or size > PAGE_SIZE:
+            second, size = now, _page.size + len(event)
+            pages.append([_page.pack(now)])
+        pages[-1].append(event)
+    return [b"".join(page) for page in pages]
 
 
 def _events(page: bytes) -> Iterator[tuple[int, int, int, int, int, int]]:
