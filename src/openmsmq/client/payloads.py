@@ -165,7 +165,7 @@ def packed(
     packer: Packer, queue: str, messages: list[Message], *, transactional: bool
 ) -> list[bytes]:
     """Messages to an open queue one by one; the manager writes what is not signed."""
-    if all(message.signer is None for message in messages):
+    if not any([message.signer is not None for message in messages]):
         return packer.pack_many(messages, ANYWHERE, first_id=0, sent_time=0)
     return packer.pack_many(
         as_signed(messages, transactional=transactional),

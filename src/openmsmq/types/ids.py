@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import overload
 from uuid import UUID
 
@@ -67,4 +68,9 @@ class MessageIds(Sequence[SentId]):
 def sent_id(source: UUID, number: int, *, duplicate: bool = False) -> SentId:
     """The identifier of a message; `duplicate` if an earlier one has its deduplication id."""
     kind = DuplicateId if duplicate else SentId
-    return kind(f"{source}\\{number & U32_MAX}")
+    return kind(f"{_written(source)}\\{number & U32_MAX}")
+
+
+@lru_cache(maxsize=64)
+def _written(source: UUID) -> str:
+    return str(source)

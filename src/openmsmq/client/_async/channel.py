@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from math import inf
 from typing import Any
 from weakref import WeakSet
 
@@ -93,6 +94,11 @@ class Channel:
         "Held by the task that is the next to send, when there is room for it."
         self._patience = patience
         "Seconds that an answer may take which waits for nothing."
+        self._awaited: dict[Answer, tuple[float, float]] = {}
+        "Until when answers have to come, and how many seconds that was from their requests."
+        self._timer: asyncio.TimerHandle | None = None
+        "Looks for answers that are late: one for all, since each takes a good part of a request."
+        self._looks_at = inf
         self._cancelled: WeakSet[asyncio.Task[Any]] = WeakSet()
         "Tasks that were cancelled too late, and have not heard of it yet."
         self.welcome: Welcome
@@ -101,6 +107,8 @@ class Channel:
         return _Machine(self._link, connection, self._room.set, self._ended)
 
     def _ended(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         self._room.set()
         self._over.set_result(None)
 
@@ -155,7 +163,8 @@ class Channel:
 
     async def request(self, kind: Kind, *parts: bytes, wait: float | None = 0) -> Frame:
         """Send a request and wait for its answer, `wait` seconds longer than usual."""
-        await self._make_room()
+        if self._must_queue:
+            await self._make_room()
         _, answer = self._begin(kind, parts)
         return await self._answer(answer, wait)
 
@@ -176,7 +185,8 @@ class Channel:
             if held and isinstance(result, Frame):
                 self._give_back(held, [message.lookup_id for message in messages_in(result)])
 
-        await self._make_room()
+        if self._must_queue:
+            await self._make_room()
         number, answer = self._begin(Kind.READ, (payload,), waits=wait != 0, late=came_late)
         try:
             return await self._answer(answer, wait)
@@ -211,10 +221,13 @@ class Channel:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._answer(asyncio.shield(answer), SLOW)
 
+    @property
+    def _must_queue(self) -> bool:
+        """Too much waits to be sent already, or other tasks wait for that."""
+        return self._connection.write_buffer_full or self._queueing.locked()
+
     async def _make_room(self) -> None:
         """Wait while too much waits to be sent already, one task behind the other."""
-        if not (self._connection.write_buffer_full or self._queueing.locked()):
-            return
         async with self._queueing:
             limit = self._patience + SLOW
             try:
@@ -249,21 +262,37 @@ class Channel:
                 raise asyncio.CancelledError
 
     async def _answer(self, answer: Answer, wait: float | None) -> Frame:
-        timer = None
         if wait is not None:
-            limit = self._patience + wait
-            timer = self._loop.call_later(limit, self._give_up, limit)
+            self._expect(answer, self._patience + wait)
         try:
             result = await answer
         finally:
-            if timer is not None:
-                timer.cancel()
+            self._awaited.pop(answer, None)
         if isinstance(result, MQError):
             raise result
         return result
 
-    def _give_up(self, limit: float) -> None:
-        self._lost(f"no answer came within {limit:.0f} seconds")
+    def _expect(self, answer: Answer, limit: float) -> None:
+        """An answer has to come within so many seconds."""
+        at = self._loop.time() + limit
+        self._awaited[answer] = at, limit
+        if at < self._looks_at:
+            self._look_at(at)
+
+    def _look_at(self, at: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._looks_at = self._loop.call_at(at, self._look), at
+
+    def _look(self) -> None:
+        """Give up if an answer is late, and look again when the next one will be."""
+        self._timer, self._looks_at = None, inf
+        if self._awaited:
+            at, limit = min(self._awaited.values())
+            if at > self._loop.time():
+                self._look_at(at)
+            else:
+                self._lost(f"no answer came within {limit:.0f} seconds")
 
     def _lost(self, reason: str) -> None:
         self._link.lost(reason)

@@ -138,6 +138,11 @@ class Remote(RemoteCalls):
 
     async def _ready(self, handle: Handle, work: Work | None) -> tuple[Channel, int]:
         """A connection on which a queue is open, for what must not be done twice."""
+        assert isinstance(handle, RemoteHandle)
+        channel = handle.opened[0]
+        is_there = channel is self._channel and not (self._is_closed or handle.is_closed)
+        if work is None and is_there and channel.is_open:
+            return handle.opened
 
         async def ready(channel: Channel) -> tuple[Channel, int]:
             return channel, await self._number(channel, handle)
@@ -264,27 +269,28 @@ class Remote(RemoteCalls):
         if delivery is not None and delivery.dedup_ids and work is None:
 
             async def again(channel: Channel) -> Sequence[SentId]:
-                return await self._send(channel, handle, messages, work, delivery)
+                number = await self._number(channel, handle)
+                return await self._send(channel, number, handle.name, messages, work, delivery)
 
             return await self._repeat(again)
-        channel, _ = await self._ready(handle, work)
-        return await self._send(channel, handle, messages, work, delivery)
+        channel, number = await self._ready(handle, work)
+        return await self._send(channel, number, handle.name, messages, work, delivery)
 
     async def _send(
         self,
         channel: Channel,
-        handle: Handle,
+        number: int,
+        queue: str,
         messages: list[Message],
         work: Work | None,
         delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
-        number = await self._number(channel, handle)
         assert self._packer is not None
-        run = remote.run_of(self._packer, channel.welcome, handle.name, messages, delivery)
+        run = remote.run_of(self._packer, channel.welcome, queue, messages, delivery)
         if run is not None:
             joined = SendRun(number, _number_of(work), len(messages), run)
             return await send_run(channel, joined)
-        packets = remote.packed(self._packer, handle.name, messages, transactional=work is not None)
+        packets = remote.packed(self._packer, queue, messages, transactional=work is not None)
         return await self._send_packed(channel, number, packets, work, delivery)
 
     async def send_packets(

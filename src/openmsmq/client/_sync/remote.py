@@ -139,6 +139,11 @@ class Remote(RemoteCalls):
 
     def _ready(self, handle: Handle, work: Work | None) -> tuple[Channel, int]:
         """A connection on which a queue is open, for what must not be done twice."""
+        assert isinstance(handle, RemoteHandle)
+        channel = handle.opened[0]
+        is_there = channel is self._channel and not (self._is_closed or handle.is_closed)
+        if work is None and is_there and channel.is_open:
+            return handle.opened
 
         def ready(channel: Channel) -> tuple[Channel, int]:
             return channel, self._number(channel, handle)
@@ -265,27 +270,28 @@ class Remote(RemoteCalls):
         if delivery is not None and delivery.dedup_ids and work is None:
 
             def again(channel: Channel) -> Sequence[SentId]:
-                return self._send(channel, handle, messages, work, delivery)
+                number = self._number(channel, handle)
+                return self._send(channel, number, handle.name, messages, work, delivery)
 
             return self._repeat(again)
-        channel, _ = self._ready(handle, work)
-        return self._send(channel, handle, messages, work, delivery)
+        channel, number = self._ready(handle, work)
+        return self._send(channel, number, handle.name, messages, work, delivery)
 
     def _send(
         self,
         channel: Channel,
-        handle: Handle,
+        number: int,
+        queue: str,
         messages: list[Message],
         work: Work | None,
         delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
-        number = self._number(channel, handle)
         assert self._packer is not None
-        run = remote.run_of(self._packer, channel.welcome, handle.name, messages, delivery)
+        run = remote.run_of(self._packer, channel.welcome, queue, messages, delivery)
         if run is not None:
             joined = SendRun(number, _number_of(work), len(messages), run)
             return send_run(channel, joined)
-        packets = remote.packed(self._packer, handle.name, messages, transactional=work is not None)
+        packets = remote.packed(self._packer, queue, messages, transactional=work is not None)
         return self._send_packed(channel, number, packets, work, delivery)
 
     def send_packets(
