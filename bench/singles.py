@@ -2,7 +2,8 @@
 
 `python -m bench.singles [ROUNDS]`: 1, 16 and 64 connections of one Python process, each waiting for
 the answer to its message of 1 KiB before it sends the next. The median of the rounds' ratios
-counts; the processor time of server and client says why.
+counts; the processor time of server and client says why. Between the two is the least server in
+Python over LMDB (`bench.least_service`), with our client: what the bars can mean for us.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from bench import race
+from bench.least_service import Least
 from bench.peer_redis import STREAM, Redis
 from bench.service import Ours
 from openmsmq import Message, aio
@@ -70,7 +73,7 @@ async def _redis(port: str, clients: int) -> list[Send]:
 
 async def _client(name: str, address: str, clients: int, count: int) -> None:
     """Be the process with the connections, and print what was measured."""
-    sends = await {"ours": _ours, "redis": _redis}[name](address, clients)
+    sends = await {"ours": _ours, "least": _ours, "redis": _redis}[name](address, clients)
     took: list[float] = []
 
     async def one(send: Send, times: int) -> None:
@@ -118,30 +121,38 @@ def main(rounds: int = ROUNDS) -> None:
     print(f"durable sends one at a time, 1 KiB; load average {os.getloadavg()[0]:.1f}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(7)[1]))
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
-    ours, redis = Ours(), Redis()
+    sides: dict[str, Ours | Least | Redis] = {"ours": Ours(), "least": Least()}
+    redis = Redis()
+    if redis.is_installed():
+        sides["redis"] = redis
+    found: dict[tuple[int, str], list[Run]] = defaultdict(list)
     try:
-        (folder / "ours").mkdir()
-        (folder / "redis").mkdir()
-        found: dict[int, list[tuple[Run, Run | None]]] = {clients: [] for clients, _ in CROWDS}
-        address = ours.start(folder / "ours")
-        port = redis.start(folder / "redis") if redis.is_installed() else ""
+        addresses = {}
+        for name, side in sides.items():
+            (folder / name).mkdir()
+            addresses[name] = side.start(folder / name)
         for _ in range(rounds):
             for clients, count in CROWDS:
-                first = measure("ours", address, ours.process.pid, clients, count)
-                second = measure("redis", port, redis.process.pid, clients, count) if port else None
-                found[clients].append((first, second))
-        ours.stop()
-        if port:
-            redis.stop()
+                for name, side in sides.items():
+                    run = measure(name, addresses[name], side.process.pid, clients, count)
+                    found[clients, name].append(run)
+        for side in sides.values():
+            side.stop()
     finally:
         shutil.rmtree(folder)
-    for clients, runs in found.items():
-        _report(f"{clients} connections", [run for run, _ in runs])
-        peers = [peer for _, peer in runs if peer is not None]
-        if peers:
-            _report("  Redis, fsync always", peers)
-            ratio = statistics.median(run.rate / peer.rate for run, peer in runs if peer)
-            print(f"  {'of Redis':24s}{ratio:12.2f}   (bar {BARS[clients]:.2f})", flush=True)
+    for clients, _ in CROWDS:
+        ours, least, peer = (found[clients, name] for name in ("ours", "least", "redis"))
+        _report(f"{clients} connections", ours)
+        _report("  the least server", least)
+        if peer:
+            _report("  Redis, fsync always", peer)
+            print(f"  {'of Redis':24s}{_ratio(ours, peer):12.2f}   (bar {BARS[clients]:.2f})")
+            print(f"  {'the least server':24s}{_ratio(least, peer):12.2f}", flush=True)
+
+
+def _ratio(runs: list[Run], peers: list[Run]) -> float:
+    """The median of the ratios of rates, run by run."""
+    return statistics.median(run.rate / peer.rate for run, peer in zip(runs, peers, strict=True))
 
 
 def _report(title: str, runs: list[Run]) -> None:
