@@ -140,9 +140,7 @@ class Remote(RemoteCalls):
     def _ready(self, handle: Handle, work: Work | None) -> tuple[Channel, int]:
         """A connection on which a queue is open, for what must not be done twice."""
         assert isinstance(handle, RemoteHandle)
-        channel = handle.opened[0]
-        is_there = channel is self._channel and not (self._is_closed or handle.is_closed)
-        if work is None and is_there and channel.is_open:
+        if work is None and not self._is_closed and handle.is_opened_on(self._channel):
             return handle.opened
 
         def ready(channel: Channel) -> tuple[Channel, int]:

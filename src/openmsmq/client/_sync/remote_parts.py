@@ -67,6 +67,11 @@ class RemoteHandle(Handle):
         self.opening = run_once()
         self.is_closed = False
 
+    def is_opened_on(self, channel: Channel | None) -> bool:
+        """Whether the queue can be used on a connection without being opened again there."""
+        opened = self.opened[0]
+        return opened is channel and opened.is_open and not self.is_closed
+
 
 class RemoteCursor(CursorHandle):
     """A cursor of a service; it does not outlive its connection."""

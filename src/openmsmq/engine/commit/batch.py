@@ -28,7 +28,7 @@ from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties, delayed_of, outgoing_name
+from openmsmq.engine.queues.queue import ManagedQueue, delayed_of, outgoing_name
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, History, identifiers
 from openmsmq.engine.storage.layout import (
@@ -45,7 +45,6 @@ from openmsmq.engine.storage.layout import (
     pack_record,
     packet_place,
     place_and_expiry,
-    queue_key,
 )
 from openmsmq.engine.storage.record_columns import columns_of
 from openmsmq.engine.storage.runs import (
@@ -98,7 +97,6 @@ class Batch(PacketRows):
         "_expiry_rows",
         "_index_deletes",
         "_index_rows",
-        "_properties",
         "_removed",
         "_sequences",
         "_statistics",
@@ -112,7 +110,10 @@ class Batch(PacketRows):
         "note_many",
         "note_slice",
         "now",
+        "properties",
         "runs",
+        "set_properties",
+        "size_of",
         "total",
         "write_queue_number",
     )
@@ -142,7 +143,6 @@ class Batch(PacketRows):
         self.note = self._events.note
         self.note_many = self._events.note_many
         self.note_slice = self._events.note_slice
-        self._properties: dict[ManagedQueue, QueueProperties] = {}
         self._index_rows: list[tuple[bytes, bytes]] = []
         self._expiry_rows: list[tuple[bytes, bytes]] = []
         self._delayed_rows: list[tuple[bytes, bytes]] = []
@@ -156,7 +156,8 @@ class Batch(PacketRows):
         self._counts = counts = QueueCounts(writer, numbers)
         self._count = self.count_in = counts.change
         self.total, self.grown = counts.total, counts.grown
-        self.write_queue_number = counts.write_queue_number
+        self.properties, self.set_properties = counts.properties, counts.set_properties
+        self.size_of, self.write_queue_number = counts.size_of, counts.write_queue_number
 
     # Messages
 
@@ -236,9 +237,9 @@ class Batch(PacketRows):
     def _insert_row(self, queue: ManagedQueue, message: NewMessage, by: str) -> int:
         """The same with one message, as programs send them that wait for each."""
         packet, priority, expires, _, flags, *_ = message
-        number, ids = self.store_packet(packet), identifiers((packet,))
-        record = Record(number, len(packet), self.now, expires, flags=flags)
-        lookup = self.insert_stored(queue, priority, record)
+        place = self.store_packet(packet)
+        record = Record(place, len(packet), self.now, expires, flags=flags)
+        lookup, ids = self.insert_stored(queue, priority, record), identifiers((packet,))
         self.note(Event.ARRIVED, queue, (lookup,), ids, by, outgoing_name(queue))
         self._counted[Event.ARRIVED.word] += 1
         return lookup
@@ -488,21 +489,6 @@ class Batch(PacketRows):
         if expires != NEVER:
             self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))
             self.next_expiry = min(self.next_expiry, expires)
-
-    # Queues
-
-    def properties(self, queue: ManagedQueue) -> QueueProperties:
-        """The properties of a queue, as changed by this commit."""
-        return self._properties.get(queue, queue.properties)
-
-    def set_properties(self, queue: ManagedQueue, properties: QueueProperties) -> None:
-        """Keep the properties of a queue."""
-        self._properties[queue] = properties
-        self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
-
-    def size_of(self, queue: ManagedQueue) -> int:
-        """The bytes in a queue, with what this commit has put in and taken out."""
-        return queue.total_size + self._counts.growth(queue)
 
     # What happened
 

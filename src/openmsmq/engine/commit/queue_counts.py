@@ -1,4 +1,4 @@
-"""What a commit changes in the counters of queues: what they hold, and what happened so far."""
+"""What a commit changes in the rows of queues: what they hold, what happened, their properties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from struct import Struct
 from typing import Final
 
 from openmsmq.engine.commit.numbers import Numbers
-from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
     NO_TOTALS,
@@ -27,13 +27,14 @@ _u64 = Struct("<Q")
 class QueueCounts:
     """The changes of one commit, by queue."""
 
-    __slots__ = ("_changes", "_numbers", "_writer")
+    __slots__ = ("_changes", "_numbers", "_properties", "_writer")
 
     def __init__(self, writer: Writer, numbers: Numbers) -> None:
         self._writer = writer
         self._numbers = numbers
         self._changes: dict[ManagedQueue, list[int]] = defaultdict(lambda: [0, 0, *NO_TOTALS])
         "Messages, bytes, and each `Total`."
+        self._properties: dict[ManagedQueue, QueueProperties] = {}
 
     def change(self, queue: ManagedQueue, messages: int, size: int) -> None:
         """A queue holds so much more."""
@@ -45,9 +46,9 @@ class QueueCounts:
         """Something that a queue counts."""
         self._changes[queue][2 + what] += times
 
-    def growth(self, queue: ManagedQueue) -> int:
-        """The bytes that a queue holds more, so far."""
-        return self._changes[queue][1]
+    def size_of(self, queue: ManagedQueue) -> int:
+        """The bytes in a queue, with what this commit has put in and taken out."""
+        return queue.total_size + self._changes[queue][1]
 
     def grown(self) -> Iterator[tuple[ManagedQueue, int]]:
         """The queues that are changed, and by how many bytes; those that are deleted not."""
@@ -72,6 +73,15 @@ class QueueCounts:
             key = queue_key(queue.number, COUNTERS_ROW)
             rows.append((key, pack_counters(messages, size, totals)))
         return rows
+
+    def properties(self, queue: ManagedQueue) -> QueueProperties:
+        """The properties of a queue, as changed by this commit."""
+        return self._properties.get(queue, queue.properties)
+
+    def set_properties(self, queue: ManagedQueue, properties: QueueProperties) -> None:
+        """Keep the properties of a queue."""
+        self._properties[queue] = properties
+        self._writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
 
     def write_queue_number(self) -> None:
         """No number is given again, so that what was sent to one queue never ends in another."""

@@ -140,7 +140,8 @@ class Sender:
         `Malformed` if one of them is none that a program may send.
         """
         core = self._core
-        if len(packets) == 1 and transaction is None and delivery is None and _is_one_here(queue):
+        is_here = queue.kind is not QueueKind.OUTGOING and not queue.members
+        if is_here and len(packets) == 1 and transaction is None and delivery is None:
             return self._send_one(queue, packets[0], caller)
         several = _headers(queue.name) if queue.members else NO_HEADERS
 
@@ -156,9 +157,7 @@ class Sender:
 
         return self._send(queue, len(packets), stamp, transaction, delivery, caller)
 
-    def _send_one(
-        self, queue: ManagedQueue, packet: bytes, caller: Caller
-    ) -> Future[Sequence[SentId]]:
+    def _send_one(self, queue: ManagedQueue, packet: bytes, by: Caller) -> Future[Sequence[SentId]]:
         """Send one message to a queue here, outside transactions."""
         core = self._core
         first_id = core.numbers.message_id + 1
@@ -168,8 +167,7 @@ class Sender:
         if not has_message_ids(core.numbers, 1):
             _refuse_express([(queue, new)])
         core.take_message_ids(1)
-        ids = MessageIds(core.identity, first_id, 1)
-        return self._enqueuer.send(queue, new, None, caller, ids)
+        return self._enqueuer.send(queue, new, None, by, MessageIds(core.identity, first_id, 1))
 
     def _new_stamper_here(self, name: str) -> Stamper:
         goal = _direct_name(self._computer, name)
@@ -448,11 +446,6 @@ class Sender:
                 owed |= _PRIVATE
             new.append(NewMessage(packet, priority, expires, express, owed))
         return new
-
-
-def _is_one_here(queue: ManagedQueue) -> bool:
-    """Whether messages to a queue go into one of this manager."""
-    return queue.kind is not QueueKind.OUTGOING and not queue.members
 
 
 def _is_transactional(transaction: ManagedTransaction | None, queue: ManagedQueue) -> bool:
