@@ -9,17 +9,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from openmsmq.store.commit_log import CommitLog, sync
 from openmsmq.store.limits import LOGGED_COMMITS_MAX
 from openmsmq.store.pages import DATA_FILE, Anchor
+from openmsmq.store.writeback import begin_writing
 
 if TYPE_CHECKING:
     import lmdb
 
     from openmsmq.store.redo import Redo
     from openmsmq.store.rows import Transaction
+
+
+_WRITE_EVERY: Final = 4
+"Commits after which the system begins to write their pages, so that a checkpoint has few left."
 
 
 @dataclass(slots=True)
@@ -81,6 +86,8 @@ class Checkpoints:
                 self._make()
             else:
                 self._logged += 1
+                if not self._logged % _WRITE_EVERY:
+                    begin_writing(self._file)
                 self._make_room()
 
     def make(self) -> None:
