@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from openmsmq.cli.options import DATA_VARIABLE
 from openmsmq.runtime.logs import set_up_logs
 from openmsmq.service.configuration import CONFIG_FILE, Config, default_text, load_config
-from openmsmq.service.descriptors import needed, raise_limit
+from openmsmq.service.descriptors import extend_table, needed, raise_limit
 from openmsmq.service.listeners import StandardListeners
 from openmsmq.service.options import OPTIONS
 from openmsmq.service.service import Service
@@ -143,6 +143,7 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     config = load()
     set_up_logs(config.log_format, config.log_level, sys.stderr)
     descriptors = raise_limit(needed(config))
+    extend_table(min(descriptors, needed(config)))
     listeners = StandardListeners(config, descriptors, _console_pages(config), reload=load)
     service = Service(config, listeners, reload=load)
     _relax_collector()

@@ -15,15 +15,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-SHARE_S: Final = 0.001
+SHARE_S: Final = 0.0005
 """Seconds of each round of the event loop; the last piece of work may exceed it. A durable send of
 a program waits for two or three rounds.
 """
 TURN_S: Final = SHARE_S
 "Seconds of the processor that a turn may take; the next one is shorter if it took more."
-COMMIT_SHARES_S: Final = (0.0005, 0.004)
+COMMIT_SHARES_S: Final = (0.0005, 0.002)
 "Seconds of work between two commits, at least and at most."
-HELD_MAX_S: Final = 0.002
+HELD_MAX_S: Final = 0.001
 "Seconds that a commit may hold up the loop before the next one is given less to do."
 LESS: Final = 0.5
 "By how much a share changes after a commit that took longer than that."

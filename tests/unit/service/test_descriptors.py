@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.store import children
 
 from openmsmq.service.configuration import Config
-from openmsmq.service.descriptors import needed, raise_limit, shares
+from openmsmq.service.descriptors import extend_table, needed, raise_limit, shares
 from openmsmq.service.limits import CONSOLE_MAX, DESCRIPTORS_MAX, FILES_MAX
 
 INFINITE = resource.RLIM_INFINITY
@@ -79,3 +80,25 @@ def test_connections_leave_some_for_files(descriptors: int, clients: int, sessio
     assert 1 <= found.clients <= clients
     assert 1 <= found.sessions <= sessions
     assert 1 <= found.console <= CONSOLE_MAX
+
+
+def table_size() -> int:
+    """How many descriptors there is a place for."""
+    status = Path("/proc/self/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("FDSize:")).split()[1])
+
+
+def test_the_table_of_descriptors_is_made_large_at_once() -> None:
+    code = """
+        from tests.unit.service.test_descriptors import extend_table, table_size
+        before = table_size()
+        extend_table(1500)
+        print(before < 1500 <= table_size())
+    """
+    assert children.run(code) == ["True"]
+
+
+def test_a_table_that_cannot_be_larger_stays_as_it_is() -> None:
+    size, (soft, _) = table_size(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    extend_table(soft + 1)
+    assert table_size() == size
