@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import get_args
+from uuid import UUID
 
 import pytest
 
@@ -13,12 +14,14 @@ from openmsmq.engine.authorization import (
     authorize_any,
     authorize_manager,
     authorize_manager_permissions,
+    authorize_permissions,
     is_allowed,
     may_end,
 )
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import AccessDenied
-from openmsmq.security.access import ManagerRights
+from openmsmq.security.access import ManagerRights, QueueRights
 from openmsmq.types.access import Access
 from openmsmq.types.caller import EVERYTHING, INTERNAL, Caller, Grant, Right, Role
 
@@ -160,6 +163,36 @@ def test_permissions_of_the_manager_and_its_owner_have_rights_of_their_own(
         except AccessDenied:
             is_done = False
         assert is_done is not bool(needed & ~given), (before, wanted)
+
+
+@pytest.mark.parametrize(
+    ("after", "needed"),
+    [
+        ("O:BAD:", 0),
+        ("O:SYD:", QueueRights.TAKE_QUEUE_OWNERSHIP),
+        ("O:BAD:(A;;GA;;;WD)", QueueRights.CHANGE_QUEUE_PERMISSIONS),
+        (
+            "O:SYD:(A;;GA;;;WD)",
+            QueueRights.TAKE_QUEUE_OWNERSHIP | QueueRights.CHANGE_QUEUE_PERMISSIONS,
+        ),
+    ],
+)
+def test_another_owner_of_a_queue_and_other_permissions_each_take_a_right(
+    after: str, needed: int
+) -> None:
+    anna, boss = Caller("a", Grant("read", user="anna")), Caller("b", EVERYTHING)
+    rights = (QueueRights.TAKE_QUEUE_OWNERSHIP, QueueRights.CHANGE_QUEUE_PERMISSIONS)
+    for given in (0, *rights, rights[0] | rights[1]):
+        entry = f"(A;;0x{int(given):x};;;{anna.grant.sid})" if given else ""
+        made = QueueProperties(ORDERS, UUID(int=1), 0, 0, permissions=f"O:BAD:{entry}")
+        queue = ManagedQueue(1, made)
+        wanted = after.replace("D:", f"D:{entry}", 1)
+        authorize_permissions(boss, queue, wanted)
+        if needed & ~given:
+            with pytest.raises(AccessDenied):
+                authorize_permissions(anna, queue, wanted)
+        else:
+            authorize_permissions(anna, queue, wanted)
 
 
 def test_to_open_a_queue_with_all_access_gives_what_the_role_has() -> None:

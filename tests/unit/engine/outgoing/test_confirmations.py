@@ -137,6 +137,22 @@ def test_a_sequence_of_the_past_that_was_overtaken_leaves_whole(station: Station
     assert queue.messages == 0
 
 
+@pytest.mark.parametrize("number", [3, 4, 900])
+def test_an_acknowledgement_of_the_past_leaves_later_sequences_alone(
+    station: Station, number: int
+) -> None:
+    """How far a sequence was sent is known only roughly after a restart."""
+    again = station.restart()
+    queue = again.out
+    later = [letter(str(n), number=n, transactional=True) for n in (4, 5)]
+    again.world.send_in(queue, *later)
+    again.pump()
+    assert again.confirmations.acknowledged(queue, queue.sequences.all[0], number)
+    commit_all(again.core)
+    assert queue.messages == 2
+    assert len(queue.sequences.all) == 2
+
+
 def test_a_sequence_whose_end_cannot_be_written_is_there_once_until_it_can() -> None:
     station = Station()
     station.world.send_in(station.out, letter("1", transactional=True))

@@ -625,6 +625,38 @@ def test_what_a_stranger_sends_is_handled_in_turns(
     assert rounds >= 20
 
 
+def test_a_fault_in_a_turn_ends_that_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What else it has sent is not looked at."""
+    monkeypatch.setattr(module, "PIECE", 50)
+    monkeypatch.setattr(module, "PIECES_MAX", 1)
+    monkeypatch.setattr(turns_module, "SHARE_S", 1e-9)
+    taken: list[bytes] = []
+    faults: list[object] = []
+
+    class Faulty(Quiet):
+        def receive_data(self, data: bytes, now: float) -> None:
+            taken.append(data)
+            if len(taken) == 3:
+                raise RuntimeError("a fault")
+
+    async def test() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, found: faults.append(found["exception"]))
+        async with at(tmp_path, "a") as (house, place):
+            monkeypatch.setattr(house.transport, "accept", Faulty)
+            reader, writer = await asyncio.open_connection(*place)
+            writer.write(bytes(1000))
+            with suppress(ConnectionResetError):
+                assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
+            writer.close()
+
+    run(test)
+    assert list(map(len, taken)) == [50] * 3
+    assert [str(fault) for fault in faults] == ["a fault"]
+
+
 def test_connections_that_end_at_one_moment_are_closed_in_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

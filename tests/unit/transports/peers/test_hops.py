@@ -289,6 +289,20 @@ def test_another_way_is_taken_when_a_hop_is_down_and_the_best_one_when_it_is_bac
     assert found.net.tries[before].host == found["b"].host
 
 
+def test_a_hop_that_stays_down_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """It is tried now and then; between two tries, when no queue needs it, it is not forgotten."""
+    found = triangle()
+    target = found.queue("c")
+    down(found, "b")
+    for number in range(4):
+        found.send("a", target, b"%d" % number, recoverable=True)
+        found.net.wait(1200)  # the session is idle, and closed
+    assert found["c"].texts("q") == ["0", "1", "2", "3"]
+    tried = [attempt for attempt in found.net.tries if attempt.host == found["b"].host]
+    assert len(tried) > 1
+    assert caplog.text.count("cannot connect") == 1
+
+
 def test_another_way_is_taken_when_a_hop_accepts_connections_and_says_nothing() -> None:
     """It may hang: a session that never opened is as good as none (RT-02)."""
     found = triangle()

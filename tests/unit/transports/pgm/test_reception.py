@@ -145,6 +145,24 @@ def test_malformed_envelopes_are_counted() -> None:
     assert host.reception.counts["malformed"] == 2
 
 
+def test_other_receivers_hear_what_a_source_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They need not ask for it, too ([MC-MQSRM] note 3)."""
+    segment = Segment()
+    host = GroupHost(segment)
+    host.listen("a")
+    asked: list[tuple[str, IPv4Address, bytes]] = []
+    monkeypatch.setattr(host, "send_to", lambda data, to: asked.append(("source", to, data)))
+    monkeypatch.setattr(host, "send_near", lambda data, to: asked.append(("group", to, data)))
+    tsi = Tsi(b"forger", 7)
+    host.reception.receive(Spm(tsi, PORT, (), 1, 1, 0, STRANGER), STRANGER, GROUP)
+    for number in (1, 3):
+        host.reception.receive(PgmData(tsi, PORT, (), number, 1, b"x"), STRANGER, GROUP)
+    segment.wait(1.0)
+    (to_source, to_group) = asked[:2]
+    assert to_source[:2] == ("source", STRANGER)
+    assert to_group == ("group", GROUP, to_source[2])
+
+
 def test_packets_for_another_port_of_the_group_are_ignored() -> None:
     """PGM-059."""
     host = GroupHost(Segment())
