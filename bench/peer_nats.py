@@ -18,7 +18,7 @@ class Nats:
 
     title = "NATS JetStream"
     module = "bench.peer_nats"
-    count = 30_000
+    count = 80_000
 
     def is_installed(self) -> bool:
         """Whether it can be started here."""

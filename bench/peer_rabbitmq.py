@@ -20,7 +20,7 @@ class RabbitMQ:
 
     title = "RabbitMQ"
     module = "bench.peer_rabbitmq"
-    count = 15_000
+    count = 50_000
 
     def is_installed(self) -> bool:
         """Whether it can be started here."""

@@ -16,7 +16,7 @@ class Redis:
     """A Redis server."""
 
     module = "bench.peer_redis"
-    count = 60_000
+    count = 120_000
 
     def __init__(self, often: str = "always") -> None:
         self.title = f"Redis Streams, fsync {often}"

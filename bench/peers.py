@@ -1,8 +1,11 @@
 """Durable end to end, 1 KiB: ours beside other queue managers and beside an upper bound.
 
-`python -m bench.peers [ROUNDS]` runs those that are installed, in turn, so that a change of the
-machine's mood hits all of them, and draws the chart of docs/performance.md. The median of the
+`python -m bench.peers [ROUNDS [SHARE]]` runs those that are installed, in turn, so that a change of
+the machine's mood hits all of them, and draws the chart of docs/performance.md. The median of the
 rounds' ratios counts. `make bench-peers` installs what is missing first.
+
+Each runs for a few seconds, or for a share of that: a burst, which the system keeps in its memory
+until it is over, and no chart.
 """
 
 from __future__ import annotations
@@ -89,16 +92,17 @@ def _most_memory(pid: int) -> float:
     return max(map(most, _family(pid))) / 1024
 
 
-def measure(contestant: race.Contestant) -> Run:
+def measure(contestant: race.Contestant, share: float = 1.0) -> Run:
     """One run of one of them, started for this."""
+    count = int(contestant.count * share)
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
     try:
         address = contestant.start(folder)
         try:
             pid = contestant.process.pid
             before = _worked(pid)
-            finish = race.run(contestant.module, address, contestant.count)
-            server = (_worked(pid) - before) / contestant.count * 1e6
+            finish = race.run(contestant.module, address, count)
+            server = (_worked(pid) - before) / count * 1e6
             return Run(*finish, server, _most_memory(pid))
         finally:
             contestant.stop()
@@ -106,7 +110,7 @@ def measure(contestant: race.Contestant) -> Run:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def runs(rounds: int) -> dict[str, list[Run]]:
+def runs(rounds: int, share: float) -> dict[str, list[Run]]:
     """All that are installed, in turn."""
     everyone: list[race.Contestant] = [Ours(), Pipelined(), Different(), Prototype()]
     everyone += [Redis(), Redis("everysec"), Nats(), RabbitMQ()]
@@ -114,7 +118,7 @@ def runs(rounds: int) -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = {one.title: [] for one in installed}
     for _ in range(rounds):
         for one in installed:
-            found[one.title].append(measure(one))
+            found[one.title].append(measure(one, share))
     return found
 
 
@@ -145,14 +149,15 @@ def _ratio(ours: list[Run], others: list[Run]) -> float:
     return statistics.median(own.rate / other.rate for own, other in zip(ours, others, strict=True))
 
 
-def main(rounds: int = ROUNDS) -> None:
+def main(rounds: int = ROUNDS, share: float = 1.0) -> None:
     print(f"load average {os.getloadavg()[0]:.1f}", flush=True)
-    found = runs(rounds)
+    found = runs(rounds, share)
     for line in lines(found):
         print(line, flush=True)
-    rates = {title: statistics.median(run.rate for run in rows) for title, rows in found.items()}
-    CHART.write_text(bars(TITLE, rates, first=Pipelined.title))
+    if share == 1.0:
+        rates = {each: statistics.median(run.rate for run in rows) for each, rows in found.items()}
+        CHART.write_text(bars(TITLE, rates, first=Pipelined.title))
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:2]), *map(float, sys.argv[2:]))

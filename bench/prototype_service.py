@@ -133,7 +133,7 @@ class Prototype:
 
     title = "prototype (upper bound)"
     module = "bench.prototype_service"
-    count = 200_000
+    count = 800_000
 
     def is_installed(self) -> bool:
         """Always."""

@@ -31,7 +31,7 @@ class Ours:
 
     title = "OpenMSMQ"
     module = "bench.service"
-    count = 200_000
+    count = 800_000
 
     def is_installed(self) -> bool:
         """Always."""
