@@ -178,6 +178,23 @@ def test_damage_is_found_also_behind_a_front_that_is_known(damage: str) -> None:
         made.stamp([patch(PLAIN, place, new)], first_id=1, sent_time=SENT)
 
 
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_found_behind_packets_that_are_alike(damage: str) -> None:
+    """What two in a row have in common is not looked at again in the third."""
+    place, new = DAMAGE[damage]
+    with pytest.raises(Malformed):
+        stamper().stamp([PLAIN, PLAIN, patch(PLAIN, place, new)], first_id=1, sent_time=SENT)
+
+
+def test_a_label_without_a_null_is_found_behind_labels_of_any_length() -> None:
+    for length in range(1, 60):
+        packet = split_packets(of_program([Message(b"body", label="x" * length)] * 6), 6)[0]
+        null = packet.index("x".encode("utf-16-le") * length + bytes(2)) + 2 * length
+        alike = [packet, packet, patch(packet, null, b"x")]
+        with pytest.raises(Malformed):
+            at_home().stamp(alike, first_id=1, sent_time=SENT)
+
+
 def test_a_packet_cut_short_is_found_wherever_it_ends() -> None:
     made = stamper()
     for size in range(len(PLAIN)):
@@ -299,6 +316,18 @@ def test_so_do_packets_that_get_another_destination_or_a_transaction(
     assert found.way == one_by_one[0].way
     assert found.packets == b"".join(expected)
     assert found.sizes == list(map(len, expected))
+
+
+@pytest.mark.parametrize("place", range(1, 6))
+def test_a_label_in_a_run_ends_with_a_null(place: int) -> None:
+    """Packets of which one does not are looked at one by one, which says what is wrong."""
+    packets = of_program(RUN)
+    size = len(packets) // len(RUN)
+    null = packets.index("same\0".encode("utf-16-le")) + 8
+    damaged = patch(packets, place * size + null, b"x")
+    assert at_home().stamp_run(damaged, len(RUN), first_id=7, sent_time=SENT) is None
+    with pytest.raises(Malformed):
+        one_by_one(damaged, len(RUN))
 
 
 def test_packets_that_their_headers_make_too_large_are_stamped_one_by_one() -> None:

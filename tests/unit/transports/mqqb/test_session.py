@@ -45,6 +45,7 @@ from openmsmq.transports.mqqb.events import (
     Acknowledged,
     Arrived,
     Closed,
+    GroupArrived,
     Opened,
     Outgoing,
     SessionEnd,
@@ -522,6 +523,17 @@ def test_express_messages_are_acknowledged_at_half_of_the_window() -> None:
     assert [header.ack_sequence_number for header in acks(session)] == [65]
     session.receive_data(EXPRESS_PACKET, START)
     assert acks(session) == [], "the next ones wait again"
+
+
+@pytest.mark.parametrize("packet", [EXPRESS_PACKET, RECOVERABLE_PACKET])
+def test_so_are_express_messages_that_are_alike_and_come_together(packet: bytes) -> None:
+    """MQQB-213, AMB-29: not recoverable ones, which are stored first."""
+    session = opened(window=64)
+    together = b"".join(patch(packet, 56, number.to_bytes(4, "little")) for number in range(1, 41))
+    session.receive_data(together, START)
+    assert any(isinstance(event, GroupArrived) for event in session.take_events())
+    expected = [40] if packet is EXPRESS_PACKET else []
+    assert [header.ack_sequence_number for header in acks(session)] == expected
 
 
 def test_recoverable_messages_are_acknowledged_at_half_of_the_window_when_stored() -> None:

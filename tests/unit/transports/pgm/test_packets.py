@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from openmsmq.errors.peer import Malformed
 from openmsmq.transports.pgm.packets import (
     Nak,
+    Ncf,
     OptionType,
     PacketOption,
     PgmData,
@@ -24,6 +25,17 @@ from openmsmq.transports.pgm.packets import (
 
 TSI = Tsi(b"source", 49153)
 HERE, GROUP = IPv4Address("10.77.0.1"), IPv4Address("234.1.1.1")
+
+
+@pytest.mark.parametrize("kind", [Nak, Ncf])
+def test_requests_and_their_confirmations_are_read_as_they_were_written(
+    kind: type[Nak | Ncf],
+) -> None:
+    """PGM-015: a port of the source, and one that it sends to."""
+    packet = kind(TSI, 8001, (), (7,), HERE, GROUP)
+    found = decode(packet.pack())
+    assert isinstance(found, kind)
+    assert (found.tsi, found.port, found.numbers) == (TSI, 8001, (7,))
 
 
 def words(data: bytes) -> int:
