@@ -58,6 +58,23 @@ def test_a_group_is_stored_as_a_run() -> None:
     assert [item.event for item in found] == [Event.ARRIVED]
 
 
+@pytest.mark.parametrize("places", [("http://a/", ""), ("", "http://a/")])
+def test_where_receipts_of_a_sequence_go_need_be_said_only_once(places: tuple[str, str]) -> None:
+    station = Station()
+    station.world.queue("t", transactional=True)
+    for said, first in zip(places, (1, 6), strict=True):
+        framer = PacketFramer()
+        numbers = range(first, first + 5)
+        parts = [parcel("a", number=n, place=(1, n, n - 1), to=HERE + "t") for n in numbers]
+        framer.receive_data(b"".join(parts))
+        [group] = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
+        assert group.position is not None
+        there = group._replace(position=group.position._replace(receipts_to=said))
+        station.arrivals.take(station.origin, [there], lambda outcome: None)
+        commit_all(station.core)
+    assert [item.receipts_to for item in station.core.incoming.items()] == ["http://a/"]
+
+
 @pytest.mark.parametrize("is_encrypted", [False, True], ids=["clear", "encrypted"])
 @pytest.mark.parametrize("name", ["q", "t"], ids=["plain", "transactional"])
 def test_a_group_of_signed_messages_is_a_run(name: str, is_encrypted: bool) -> None:

@@ -211,6 +211,14 @@ def test_what_is_waiting_behind_others_can_be_joined(log: Log) -> None:
     assert log.taken() == "a b failed c failed"
 
 
+def test_nothing_is_added_to_an_operation_that_was_joined_with_others(log: Log) -> None:
+    """A later send would fail with what it has nothing to do with."""
+    operations = log.operations("ab")
+    before = operations.turn
+    operations.join(0)
+    assert operations.turn != before
+
+
 def test_commits_of_this_folder_begin_a_first_time_in_vain() -> None:
     assert world.begins_twice
 

@@ -145,7 +145,8 @@ def test_an_acknowledgement_of_the_past_leaves_later_sequences_alone(
     again = station.restart()
     queue = again.out
     later = [letter(str(n), number=n, transactional=True) for n in (4, 5)]
-    again.world.send_in(queue, *later)
+    for one in later:
+        again.world.send_in(queue, one)
     again.pump()
     assert again.confirmations.acknowledged(queue, queue.sequences.all[0], number)
     commit_all(again.core)

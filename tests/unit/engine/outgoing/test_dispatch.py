@@ -596,6 +596,16 @@ def test_a_message_that_is_given_back_is_sent_again(office: Office) -> None:
     assert bodies(office.take(office.a)) == ["2"]
 
 
+def test_one_who_looks_hears_of_a_message_that_is_given_back(office: Office) -> None:
+    """It was not to be seen while it was in transit."""
+    office.send(office.a, "1")
+    (entry,) = office.take(office.a)
+    looking = office.world.wait_peek(office.a)
+    assert not looking.done
+    office.dispatcher.release(office.a, entry)
+    assert bodies(looking.result()) == ["1"]
+
+
 @pytest.mark.parametrize("size", [0, 5000], ids=["small", "large"])
 def test_of_many_messages_those_that_are_held_are_passed_over(office: Office, size: int) -> None:
     """However many are looked at together, and however they lie in the store."""

@@ -34,6 +34,12 @@ def test_properties_are_shown_as_callers_give_them() -> None:
     assert shown.format_name == f"PRIVATE={world.core.identity}\\{queue.number:08x}"
 
 
+def test_queues_of_the_system_are_named_as_programs_reach_them() -> None:
+    world = World()
+    shown = info(world, world.core.queues.dead_letter)
+    assert shown.format_name == "DIRECT=OS:.\\SYSTEM$;DEADLETTER"
+
+
 def test_no_quota_is_none() -> None:
     world = World()
     assert info(world, world.queue("a")).quota is None

@@ -207,6 +207,8 @@ def test_messages_are_part_of_a_run_if_they_follow_each_other_in_one() -> None:
         ([RUN_SIZE_MAX // 4 + 1] * 4, [0, 0, 0, 0]),
         ([RUN_SIZE_MAX + 1, 1, 1, 1, 1], [0, 4]),
         ([1, 1, 1, RUN_SIZE_MAX, 1, 1], [0, 0, 0, 0, 0, 0]),
+        ([100] * 4 + [RUN_SIZE_MAX - 400], [5]),
+        ([100] * 4 + [RUN_SIZE_MAX - 400 + 1], [4, 0]),
     ],
 )
 def test_messages_are_divided_among_runs(sizes: list[int], expected: list[int]) -> None:

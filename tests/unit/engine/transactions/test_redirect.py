@@ -12,8 +12,10 @@ from openmsmq.errors import (
     AccessDenied,
     MachineQuotaExceeded,
     SharingViolation,
+    StorageFull,
     UnsupportedFormatNameOperation,
 )
+from openmsmq.store.lmdb import LmdbStore
 from openmsmq.types.access import Access, Share
 
 COUNT = 30
@@ -91,6 +93,29 @@ def test_who_does_not_operate_needs_the_access_that_reading_and_sending_need(
             orders.redirect([lookup + 1], peeking)  # though no such message is there
         assert orders.info().messages == 1
         assert len(peeking.redirect([lookup], sending, copy=True)) == 1
+
+
+def test_a_redirection_that_the_disk_refuses_fails_and_can_be_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = LmdbStore.commit
+
+    def refuse(store: LmdbStore) -> None:
+        monkeypatch.setattr(LmdbStore, "commit", commit)
+        store.abort()
+        raise StorageFull("disk")
+
+    with openmsmq.open(tmp_path) as manager:
+        orders, other = manager.create_queue("orders"), manager.create_queue("other")
+        orders.send(Message(b"1"))
+        lookup = orders.peek(timeout=0).lookup_id
+        target = manager.open_queue("other", access=Access.SEND)
+        monkeypatch.setattr(LmdbStore, "commit", refuse)
+        with pytest.raises(StorageFull):
+            orders.redirect([lookup], target)
+        orders.redirect([lookup], target)
+        assert other.receive(timeout=0).body == b"1"
+        assert not orders.info().messages
 
 
 def test_what_targets_do_not_take_together_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ from openmsmq.errors import StoreForeign, StoreInUse, StoreMissing
 from openmsmq.store.check.check import Report, check, check_tables
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.lock import keep_files
+from openmsmq.types.lookup import ARRIVAL_MASK
 
 END = b"\xff" * 20
 LARGE = bytes(9000)
@@ -440,6 +441,18 @@ def test_a_message_in_a_run_and_in_the_index_is_found(with_run: Path) -> None:
     sentence, counted = found(with_run)
     assert sentence.endswith(" of queue private$\\orders is in a run and in the index.")
     assert counted.startswith("There are 7 messages of ")
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_run_whose_last_number_would_be_given_out_again_is_found(
+    with_run: Path, missing: int
+) -> None:
+    with closing(LmdbStore.open(with_run)) as store:
+        last = the_run(store.snapshot).end - 1
+    number = (last & ARRIVAL_MASK) - missing
+    tamper(with_run, lambda writer: writer.put(Table.META, ARRIVAL_KEY, pack_number(number)))
+    expected = f"The number of message {last} of queue private$\\orders would be given out again."
+    assert (expected in found(with_run)) is bool(missing)
 
 
 def test_a_run_without_a_part_of_its_blob_is_found(with_run: Path) -> None:

@@ -8,7 +8,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from openmsmq.errors import Malformed
-from openmsmq.transports.srmp.connections import AnswerHead, Connections, Place, read_answer
+from openmsmq.transports.srmp.connections import (
+    AnswerHead,
+    Connections,
+    HttpConnection,
+    Place,
+    read_answer,
+)
 from openmsmq.transports.srmp.limits import ANSWER_CONTENT_MAX, ANSWER_HEAD_MAX
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -57,8 +63,18 @@ def test_an_answer_says_where_it_ends_or_is_the_last(head: bytes, expected: Answ
     ],
 )
 def test_what_is_no_answer_is_malformed(head: bytes) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(Malformed, match=r"at offset 0: (is|has the line)"):
         read_answer(head)
+
+
+def test_a_connection_that_was_closed_is_not_used() -> None:
+    async def run() -> None:
+        connection = HttpConnection()
+        connection.is_usable = True
+        connection.connection_lost(None)
+        assert not connection.is_usable
+
+    asyncio.run(run())
 
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
