@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from openmsmq.cli.options import DATA_VARIABLE
+from openmsmq.process import keep_memory
 from openmsmq.runtime.logs import set_up_logs
 from openmsmq.service.configuration import CONFIG_FILE, Config, default_text, load_config
 from openmsmq.service.descriptors import extend_table, needed, raise_limit
@@ -32,10 +33,6 @@ COLLECTIONS: Final = (10_000, 5, 100)
 THREAD_SWITCH_S: Final = 0.0005
 "Seconds after which a thread that has work is let in: the commit thread comes back from the disk,"
 "and programs wait for what it has to say. Python's own 5 ms are longer than a commit."
-
-MEMORY_KEPT: Final = 30 * 1024 * 1024
-"Bytes; beyond 32 MiB glibc learns nothing."
-
 
 _SEVERAL: Final = ("aliases", "directory")
 "Options that can be given again and again."
@@ -148,7 +145,7 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     service = Service(config, listeners, reload=load)
     _relax_collector()
     sys.setswitchinterval(THREAD_SWITCH_S)
-    _keep_memory()
+    keep_memory()
     with asyncio.Runner(loop_factory=_loop_factory(config.event_loop)) as runner:
         runner.run(service.run())
 
@@ -182,15 +179,6 @@ def _relax_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)
-
-
-def _keep_memory() -> None:
-    """Let the C library keep memory that is given back, instead of asking for it anew each time.
-
-    glibc learns from the largest block that was ever given back how much to keep. Frames of a
-    megabyte would else cost more for new pages than for all that is done with them.
-    """
-    bytearray(MEMORY_KEPT)
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -39,6 +39,7 @@ from openmsmq.errors import (
 )
 from openmsmq.net.connection import Connection
 from openmsmq.net.wire import Machine
+from openmsmq.process import keep_memory
 from openmsmq.types.received import ReceivedMessage
 
 Answer = asyncio.Future[Frame | MQError]
@@ -115,6 +116,7 @@ class Channel:
     @classmethod
     async def open(cls, address: Address, patience: float) -> Channel:
         """Connect and say hello; `ServiceNotAvailable` or `TokenRefused` if that does not work."""
+        keep_memory()
         channel = cls(patience)
         try:
             async with asyncio.timeout(patience):

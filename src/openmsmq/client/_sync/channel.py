@@ -31,6 +31,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TokenRefused,
 )
+from openmsmq.process import keep_memory
 from openmsmq.types.received import ReceivedMessage
 
 Answer = list[Frame | MQError]
@@ -61,6 +62,7 @@ class Channel:
     @classmethod
     def open(cls, address: Address, patience: float) -> Channel:
         """Connect and say hello; `ServiceNotAvailable` or `TokenRefused` if that does not work."""
+        keep_memory()
         try:
             channel = cls(SharedSocket.connect(address, patience), patience)
         except OSError as error:
