@@ -187,7 +187,7 @@ class Trace:
                 offset = self._places[descriptor]
                 self._places[descriptor] += result
             yield Write(file, offset, written, is_through)
-        else:
+        elif name != "sync_file_range":  # which begins to write and promises nothing
             assert name in ("fdatasync", "fsync"), name
             yield NamesSync() if file < 0 else Sync(file, before)
 
