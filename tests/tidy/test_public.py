@@ -46,8 +46,8 @@ ALLOWED = {
     "cli.apply": {"client.plan"},
     "cli.options": {"client.address"},
     "cli.serve": {"console.host",
-        "runtime.logs", "service.configuration", "service.descriptors", "service.listeners",
-        "service.options", "service.service", "service.values",
+        "process", "runtime.logs", "service.configuration", "service.descriptors",
+        "service.listeners", "service.options", "service.service", "service.values",
     },
     "cli.console.command": {
         *("console.attention", "console.desk.models", "console.desk.notes"),
