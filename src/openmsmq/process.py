@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,7 @@ def keep_memory() -> None:
 
     glibc learns from the largest block that was ever given back how much to keep. Frames of a
     megabyte would else cost more for new pages than for all that is done with them. The block is
-    not written to, so that it takes no memory itself.
+    not written to, so that it takes no memory itself; a process that may not have it goes without.
     """
-    bytes(MEMORY_KEPT)
+    with suppress(MemoryError):
+        bytes(MEMORY_KEPT)

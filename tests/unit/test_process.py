@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from openmsmq import process
 from openmsmq.process import opened_elsewhere, this_process
 
 
@@ -21,6 +22,13 @@ def test_the_error_of_a_forked_child_names_both_processes(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "getpid", lambda: 7)
     said = str(opened_elsewhere(5))
     assert "process 5 has opened this queue manager, and process 7 was forked from it" in said
+
+
+def test_a_process_that_may_not_have_the_memory_goes_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "MEMORY_KEPT", 1 << 62)
+    process.keep_memory.__wrapped__()
 
 
 USE = """
