@@ -67,7 +67,9 @@ def test_without_a_size_there_is_none(tmp_path: Path) -> None:
 def test_where_there_is_no_room_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: int) -> None:
+    def full(file: int, offset: int, size: int) -> None:
+        """As file systems do: what there is has been taken already."""
+        os.pwrite(file, bytes(4096), offset)
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(os, "posix_fallocate", full)

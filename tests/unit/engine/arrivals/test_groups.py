@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 from tests.unit.engine.protected import protected, trusting_station
 from tests.unit.engine.station import Station, parcel
-from tests.unit.engine.world import HERE, commit_all
+from tests.unit.engine.world import HERE, NOW, commit_all
 
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import Owed
+from openmsmq.engine.storage.layout import Owed, place_and_expiry
 from openmsmq.engine.storage.runs import MEMBER, is_member
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.group import PacketGroup
@@ -56,6 +56,26 @@ def test_a_group_is_stored_as_a_run() -> None:
         }
     found = station.core.history.of(station.core.snapshot, PacketView(plain[2]).identifier)
     assert [item.event for item in found] == [Event.ARRIVED]
+
+
+def test_messages_of_a_group_live_from_when_each_was_sent() -> None:
+    """Those that expire together are a run."""
+    station = Station()
+    station.world.queue("q")
+    times = [NOW] * 5 + [NOW + 7] * 4
+    parts = [
+        parcel("a" * n, number=n, receive=100, sent=sent) for n, sent in enumerate(times, start=1)
+    ]
+    framer = PacketFramer()
+    framer.receive_data(b"".join(parts))
+    [group] = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
+    whole = group._replace(arrivals=one_by_one)
+    station.arrivals.take(station.origin, [whole], lambda outcome: None)
+    commit_all(station.core)
+    entries = station.world.entries(station.world.find("q"))
+    assert [entry.packet for entry in entries] == list(map(station.origin.kept, parts))
+    assert [place_and_expiry(entry.record)[2] - 100 for entry in entries] == times
+    assert all(is_member(entry.record) for entry in entries)
 
 
 @pytest.mark.parametrize("places", [("http://a/", ""), ("", "http://a/")])

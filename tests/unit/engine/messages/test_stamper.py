@@ -34,6 +34,7 @@ from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.columns import split_packets
+from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.trailer import (
     ExtendedAddressHeader,
@@ -103,6 +104,24 @@ def test_what_decides_about_a_message_is_reported(headers: OptionalHeaders) -> N
                 "",
                 False,
             )
+
+
+SPECIAL = {shape: message.encode() for shape, message in MESSAGES.items()} | {
+    "traced": patch(PLAIN, 3, bytes([BaseFlags.TR >> 8])),
+    "of a class": patch(PLAIN, PROPERTIES + 2, b"\xff\x01"),
+}
+
+
+@pytest.mark.parametrize("shape", SPECIAL)
+def test_alike_messages_of_any_shape_are_stamped_as_each_alone(shape: str) -> None:
+    """Those that are special are looked at one by one, also when many are the same."""
+    packet = SPECIAL[shape]
+    try:
+        alone = [stamper().stamp([packet], first_id=n, sent_time=SENT)[0] for n in range(1, 5)]
+    except Malformed:
+        return
+    (together,) = stamper().stamp([packet] * 4, first_id=1, sent_time=SENT)
+    assert together.packets == [run.packets[0] for run in alone]
 
 
 def test_messages_that_follow_each_other_and_go_the_same_way_are_together() -> None:
@@ -388,6 +407,15 @@ def test_signed_packets_are_stamped_one_by_one() -> None:
     packets = b"".join(packer.pack_many(signed, THERE, first_id=0, sent_time=0))
     assert at_home().stamp_run(packets, 5, first_id=7, sent_time=SENT) is None
     assert packer.pack_run(signed, THERE) is None
+
+
+def test_each_signature_is_looked_at_also_behind_others_that_are_alike() -> None:
+    good = signed_for(BOTH)
+    bad = good.replace(b"for both", b"for none")
+    made = stamper(OptionalHeaders(multi_queue=TO_BOTH))
+    assert len(made.stamp([good] * 3, first_id=1, sent_time=SENT)[0].packets) == 3
+    with pytest.raises(FailVerifySignatureEx):
+        made.stamp([good, good, bad], first_id=1, sent_time=SENT)
 
 
 def signed_for(names: str, **properties: Any) -> bytes:

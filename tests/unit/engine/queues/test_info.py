@@ -102,6 +102,8 @@ def test_the_age_is_that_of_the_oldest_message_whatever_its_priority() -> None:
     world.send(queue, "new", priority=7)
     world.send(queue, "newer", priority=7, express=True)
     assert info(world, queue).oldest_age == 60
+    world.core.advance(NOW - 60, 60)
+    assert info(world, queue).oldest_age == 0, "a clock that was put back makes none from tomorrow"
 
 
 def test_what_is_in_the_journal_is_reported_with_its_queue() -> None:

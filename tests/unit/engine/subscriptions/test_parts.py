@@ -186,6 +186,19 @@ def test_a_commit_has_whole_runs_up_to_its_bytes(monkeypatch: pytest.MonkeyPatch
     assert last_of(found_there) == 9
 
 
+def test_whole_runs_leave_with_a_commit_up_to_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Lake()
+    for first in (1, 9, 17):
+        one.world.send(one.queue, *letters(first=first))
+    size = runs(one.world)[0].record.size
+    assert one.reserve(0) == 24
+    monkeypatch.setattr(parts, "STEP_SIZE", 2 * size)
+    found = parts.reserved_step(one.world.core.snapshot, one.lake.store, 0, 24)
+    assert [len(part) for part in found if isinstance(part, RunSlice)] == [8, 8]
+    one.commit(24)
+    assert one.lake.committed == 24
+
+
 @contextmanager
 def one_by_one_always() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

@@ -38,6 +38,14 @@ def test_requests_and_their_confirmations_are_read_as_they_were_written(
     assert (found.tsi, found.port, found.numbers) == (TSI, 8001, (7,))
 
 
+def test_all_options_are_read_as_they_were_written() -> None:
+    """PGM-015: the last one says that it is."""
+    options = tuple(PacketOption(kind, bytes([kind] * 4)) for kind in (0x54, 0x56, 0x58))
+    found = decode(PgmData(TSI, 8001, options, 7, 1, b"data").pack())
+    assert isinstance(found, PgmData)
+    assert found.options == options
+
+
 def words(data: bytes) -> int:
     """The checksum as RFC 1071 adds it up."""
     total = sum(int.from_bytes(data[at : at + 2].ljust(2, b"\0")) for at in range(0, len(data), 2))
