@@ -15,9 +15,10 @@ from openmsmq.store.writeback import begin_writing
 
 @pytest.fixture(autouse=True)
 def _found_anew() -> Iterator[None]:
-    writeback._call.cache_clear()
+    call = writeback._call
+    call.cache_clear()
     yield
-    writeback._call.cache_clear()
+    call.cache_clear()
 
 
 def test_what_was_written_is_as_before(tmp_path: Path) -> None:
@@ -27,6 +28,13 @@ def test_what_was_written_is_as_before(tmp_path: Path) -> None:
         begin_writing(file.fileno())
         file.seek(0)
         assert file.read() == b"x" * 100_000
+
+
+def test_all_of_a_file_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(writeback, "_call", lambda: lambda *given: asked.append(given))
+    begin_writing(7)
+    assert asked == [(7, 0, 0, 2)], "from the beginning, to the end, without waiting"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a call of Linux")

@@ -230,6 +230,12 @@ def test_what_is_asked_of_a_session_is_a_setting(
     assert shelf.peers.is_proven(B, AT_A) is pinned_elsewhere
 
 
+def test_a_manager_is_called_by_the_name_at_which_it_answered_last(shelf: Shelf) -> None:
+    for name in ("BETA", "GAMMA"):
+        shelf.learn(B, name, AT_B)
+        assert shelf.peers.name_of(B) == name
+
+
 @pytest.mark.parametrize("identity", [Identity.ADDRESS, Identity.PINNED])
 @pytest.mark.parametrize("address", [AT_B, "beta.example.com"])
 def test_a_pinned_manager_is_where_the_configuration_says_until_it_was_dialled(
