@@ -45,6 +45,7 @@ UNSOUND_MAX: Final = 5
 "How often tests are asked again without one that fails anyway."
 SIMULATOR: Final = "tests/simulation/test_simulation.py::test_nothing_goes_wrong"
 HTTP_SIMULATOR: Final = "tests/simulation/test_http_links.py::test_nothing_goes_wrong"
+HTTP_SEEDS: Final = "tests/simulation/test_http_links.py::test_nor_does_it_with_many_seeds"
 SEEDS: Final = "tests/simulation/test_simulation.py::test_nor_does_it_with_many_seeds"
 PROGRAMS: Final = ("tests/unit/client/embedded/_async", "tests/unit/client/_async")
 WIDER: Final = {
@@ -54,13 +55,15 @@ WIDER: Final = {
         SIMULATOR,
         "tests/property/test_queues.py",
         *PROGRAMS,
+        HTTP_SIMULATOR,
         SEEDS,
+        HTTP_SEEDS,
     ),
     "store": ("tests/property/test_store.py", "tests/property/test_queues.py", *PROGRAMS, SEEDS),
     "transports/mqqb": ("tests/property/test_sessions.py", SIMULATOR, SEEDS),
     "transports/peers": (SIMULATOR, SEEDS),
     "transports/pgm": ("tests/property/test_pgm.py",),
-    "transports/srmp": (HTTP_SIMULATOR, "tests/property/test_srmp_streams.py"),
+    "transports/srmp": (HTTP_SIMULATOR, "tests/property/test_srmp_streams.py", HTTP_SEEDS),
 }
 "What is asked about mutants that the tests of their line do not notice, quick ones first."
 NO_PART: Final = frozenset({Path("openmsmq/transports/pgm/trial.py")})

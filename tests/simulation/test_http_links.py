@@ -45,6 +45,13 @@ def test_nothing_goes_wrong(seed: int, http: float) -> None:
     simulate(seed, http=http)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("http", [ALL, SOME, 0.7])
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_nor_does_it_with_many_seeds(first: int, http: float) -> None:
+    assert problems(attempt(seed, http=http) for seed in range(first, first + 10)) == []
+
+
 @pytest.mark.parametrize(
     ("seed", "http"),
     [(28, SOME), (94, ALL), (126, ALL), (318, ALL), (1012, ALL), (100527, 0.7), (101644, 0.7)],
