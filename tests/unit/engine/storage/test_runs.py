@@ -74,7 +74,7 @@ def test_a_run_is_read_as_it_was_stored_whatever_is_gone(
     assert read.left == len(left)
     assert read.bytes_left == sum(sizes[place] for place in left)
     assert [lookup - FIRST for lookup, _, _ in read.members(0)] == left
-    assert [lookup - FIRST for lookup, _, _ in read.members_back(1 << 63)] == left[::-1]
+    assert list(read.members_back(1 << 63)) == list(read.members(0))[::-1]
     snapshot = store_with(run).snapshot
     packets = packets_of(sizes)
     raws = [raw for _, raw, _ in read.members(0)]

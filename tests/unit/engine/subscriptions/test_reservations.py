@@ -370,6 +370,7 @@ def test_the_subqueue_stays_until_the_messages_are_there(taker: Reader) -> None:
     world.core.queues.tidy()
     world.done(pending)
     assert world.bodies(world.subqueue(taker.queue, "done")) == ["a"]
+    assert not world.subqueue(taker.queue, "done").pins, "nothing else is under way to it"
 
 
 def test_what_was_given_outlives_the_queue(taker: Reader) -> None:
