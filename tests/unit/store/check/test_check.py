@@ -879,6 +879,25 @@ def store_of(reader: Snapshot, name: str) -> int:
 LAKE = r"subscription lake of private$\orders"
 
 
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_run_that_ends_behind_what_was_given_is_found(tmp_path: Path, shift: int) -> None:
+    directory = tmp_path / "data"
+    with openmsmq.open(directory) as manager:
+        orders = manager.create_queue("orders")
+        orders.send_many([Message(b"%d" % number) for number in range(8)])
+        orders.subscription("lake").reserve(0, 8)
+
+    def change(writer: Writer) -> None:
+        run = the_run(writer)
+        writer.delete(Table.RUNS, run.key)
+        run.first += shift
+        writer.put(Table.RUNS, run.key, run.pack())
+
+    tamper(directory, change)
+    expected = f"Message 9 of {LAKE} is not between 1 and 8."
+    assert (expected in check(directory).findings) is bool(shift)
+
+
 def test_a_message_at_an_impossible_position_is_found(subscribed: Path) -> None:
     def change(writer: Writer) -> None:
         number = store_of(writer, "lake")
