@@ -330,6 +330,23 @@ def test_one_who_hangs_up_before_the_session_is_open_has_failed() -> None:
     assert net.timers == [0.25]
 
 
+def test_the_end_of_a_session_is_a_warning_unless_it_is_quite_usual(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    net, a, _ = pair()
+    silent, leaving = Peer(), Peer()
+    net.listeners["10.0.0.3", PORT] = silent.meet
+    net.listeners["10.0.0.4", PORT] = leaving.meet
+    for name in "cd":
+        a.send(a.out(rf"DIRECT=OS:{name}\private$\q"), *messages("1"))
+    net.run()
+    with caplog.at_level(logging.INFO):
+        leaving.close()
+        net.wait(61)
+    over = [record for record in caplog.records if record.getMessage() == "session over"]
+    assert [record.levelno for record in over[:2]] == [logging.INFO, logging.WARNING]
+
+
 def test_one_who_says_nothing_has_failed_after_a_minute() -> None:
     """MQQB-176, MQQB-184, MQQB-345."""
     net, a, _ = pair()
