@@ -21,7 +21,7 @@ import pytest
 import openmsmq
 from openmsmq import Access, Share
 from openmsmq.access.users import Users
-from openmsmq.errors import MessageNotAuthenticated, SharingViolation
+from openmsmq.errors import FailVerifySignatureEx, MessageNotAuthenticated, SharingViolation
 from openmsmq.properties.message import SignatureType
 from tests.e2e.managers import free_port, until
 
@@ -188,6 +188,21 @@ def test_a_farm_of_analysts_answers_every_quote_once_though_one_is_killed(
         with pytest.raises(MessageNotAuthenticated):
             answers.send(b"unsigned", transaction=refused)
         refused.abort()
+        signer = openmsmq.MessageSigner.from_pem(Path(pem).read_bytes())
+
+        def is_known() -> bool:
+            """The service looks every other second what is registered."""
+            trial = manager.transaction()
+            trial.__enter__()
+            try:
+                answers.send(openmsmq.Message(b"trial", signer=signer), transaction=trial)
+            except FailVerifySignatureEx:
+                return False
+            finally:
+                trial.abort()
+            return True
+
+        until(is_known)
     doomed = farm.run(ANALYST, "doomed", pem)
     said(doomed, "received")
     others = [farm.run(ANALYST, name, pem) for name in ("anna", "bert", "carl")]
