@@ -10,7 +10,7 @@ from tests.unit.engine.protected import protected, trusting_station
 from tests.unit.engine.station import Station, parcel
 from tests.unit.engine.world import HERE, NOW, commit_all
 
-from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
+from openmsmq.engine.arrivals.arrival import ArrivalGroup, ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.examination import ExaminedGroup
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed, place_and_expiry
@@ -27,6 +27,14 @@ from openmsmq.transports.mqqb.receipts import group_of
 def one_by_one() -> NoReturn:
     """Not needed for these."""
     pytest.fail("they were looked at one by one")
+
+
+def came_together(packets: list[bytes]) -> ArrivalGroup:
+    """The one group that packets are which are read at once."""
+    framer = PacketFramer()
+    framer.receive_data(b"".join(packets))
+    [group] = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
+    return group
 
 
 def test_a_group_is_stored_as_a_run() -> None:
@@ -66,10 +74,7 @@ def test_messages_of_a_group_live_from_when_each_was_sent() -> None:
     parts = [
         parcel("a" * n, number=n, receive=100, sent=sent) for n, sent in enumerate(times, start=1)
     ]
-    framer = PacketFramer()
-    framer.receive_data(b"".join(parts))
-    [group] = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
-    whole = group._replace(arrivals=one_by_one)
+    whole = came_together(parts)._replace(arrivals=one_by_one)
     station.arrivals.take(station.origin, [whole], lambda outcome: None)
     commit_all(station.core)
     entries = station.world.entries(station.world.find("q"))
@@ -83,11 +88,9 @@ def test_where_receipts_of_a_sequence_go_need_be_said_only_once(places: tuple[st
     station = Station()
     station.world.queue("t", transactional=True)
     for said, first in zip(places, (1, 6), strict=True):
-        framer = PacketFramer()
         numbers = range(first, first + 5)
         parts = [parcel("a", number=n, place=(1, n, n - 1), to=HERE + "t") for n in numbers]
-        framer.receive_data(b"".join(parts))
-        [group] = [group_of(part) for part in framer.parts() if isinstance(part, PacketGroup)]
+        group = came_together(parts)
         assert group.position is not None
         there = group._replace(position=group.position._replace(receipts_to=said))
         station.arrivals.take(station.origin, [there], lambda outcome: None)

@@ -119,6 +119,8 @@ def test_alike_messages_of_any_shape_are_stamped_as_each_alone(shape: str) -> No
     try:
         alone = [stamper().stamp([packet], first_id=n, sent_time=SENT)[0] for n in range(1, 5)]
     except Malformed:
+        with pytest.raises(Malformed):
+            stamper().stamp([packet] * 4, first_id=1, sent_time=SENT)
         return
     (together,) = stamper().stamp([packet] * 4, first_id=1, sent_time=SENT)
     assert together.packets == [run.packets[0] for run in alone]
